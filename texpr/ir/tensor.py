@@ -34,6 +34,11 @@ class Equation(Node):
     guard: Guard | None = None
     span: Span | None = None
 
+    @property
+    def targets(self) -> tuple[Tensor, ...]:
+        """The one tensor that it defines or updates, as `Invoke.targets` has several."""
+        return (self.target,)
+
 
 @node
 class Invoke(Node):
@@ -76,5 +81,5 @@ class Program(Node):
         defined.
         """
         known = {*self.inputs, *self.outputs}
-        targets = (t for e in self.equations for t in (e.targets if isinstance(e, Invoke) else (e.target,)))
+        targets = (t for e in self.equations for t in e.targets)
         return tuple(dict.fromkeys(t for t in targets if t not in known))

@@ -332,9 +332,7 @@ class _Writer:
                     else error.message
                 )
                 lacking[what] = lacking.get(what, 0) + 1
-                for t in (
-                    equation.targets if isinstance(equation, Invoke) else (equation.target,)
-                ):  # the rest is looked at, too
+                for t in equation.targets:  # the rest is looked at, too
                     values[t] = Value(
                         graph.name("lacking"), tuple(evaluate_size(e, {}) for e in t.shape), t.dtype
                     )

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from texpr.autodiff.core.activity import targets
 from texpr.ir.build import integer
 from texpr.ir.expr import Axis, Expr, Node, Read, Reduce, Tensor, Var
 from texpr.ir.tensor import Equation, Invoke
@@ -36,7 +35,7 @@ def in_order(equations: Sequence[Equation | Invoke]) -> Equations:
     the first of a recurrence goes first.
     """
     missing: dict[Tensor, int] = {}
-    for target in (t for e in equations for t in targets(e)):
+    for target in (t for e in equations for t in e.targets):
         missing[target] = missing.get(target, 0) + 1
     waiting, result = list(equations), []
     while waiting:
@@ -44,14 +43,14 @@ def in_order(equations: Sequence[Equation | Invoke]) -> Equations:
             (
                 e
                 for k, e in enumerate(waiting)
-                if not any(missing.get(t) for t in reads(e) if t not in targets(e))
+                if not any(missing.get(t) for t in reads(e) if t not in e.targets)
                 and not _continues(e, waiting[:k])
             ),
             waiting[0],
         )
         waiting.remove(ready)
         result.append(ready)
-        for target in targets(ready):
+        for target in ready.targets:
             missing[target] -= 1
     return result
 
@@ -61,7 +60,7 @@ def _continues(equation: Equation | Invoke, before: Sequence[Equation | Invoke])
     return (
         isinstance(equation, Equation)
         and equation.update is not None
-        and any(equation.target in targets(e) for e in before)
+        and any(equation.target in e.targets for e in before)
     )
 
 
@@ -74,7 +73,7 @@ def without_dead(equations: Sequence[Equation | Invoke], outputs: Sequence[Tenso
     """Only what the outputs need."""
     producers: dict[Tensor, list[Equation | Invoke]] = {}
     for equation in equations:
-        for target in targets(equation):
+        for target in equation.targets:
             producers.setdefault(target, []).append(equation)
     needed, stack = set(outputs), list(outputs)
     while stack:
@@ -82,7 +81,7 @@ def without_dead(equations: Sequence[Equation | Invoke], outputs: Sequence[Tenso
             new = [t for t in reads(equation) if t not in needed]
             needed.update(new)
             stack += new
-    return [e for e in equations if any(t in needed for t in targets(e))]
+    return [e for e in equations if any(t in needed for t in e.targets)]
 
 
 def definitions(equations: Sequence[Equation | Invoke]) -> dict[Tensor, Equation]:
@@ -91,7 +90,7 @@ def definitions(equations: Sequence[Equation | Invoke]) -> dict[Tensor, Equation
     """
     found: dict[Tensor, list[Equation | Invoke]] = {}
     for equation in equations:
-        for target in targets(equation):
+        for target in equation.targets:
             found.setdefault(target, []).append(equation)
     return {
         t: es[0] for t, es in found.items() if len(es) == 1 and isinstance(es[0], Equation) and _whole(es[0])
@@ -144,7 +143,7 @@ def without_duplicates(equations: Equations, outputs: Sequence[Tensor]) -> Equat
                 same[tensor] = twin.target
         if not same:
             return equations
-        equations = [e for e in _renamed_reads(equations, same) if not any(t in same for t in targets(e))]
+        equations = [e for e in _renamed_reads(equations, same) if not any(t in same for t in e.targets)]
 
 
 def _same_definition(a: Equation, b: Equation) -> bool:
@@ -157,7 +156,7 @@ def without_copies(equations: Equations, outputs: set[Tensor]) -> Equations:
     """
     names: dict[Tensor, Tensor] = {}
     copies: set[Equation] = set()
-    defined = {t for e in equations for t in targets(e)}
+    defined = {t for e in equations for t in e.targets}
     for tensor, equation in definitions(equations).items():
         source = _copied(equation)
         while source in names:
@@ -217,7 +216,7 @@ def _inlined(equations: Equations, candidates: set[Tensor]) -> Equations:
             if movable and not any(isinstance(n, Reduce) for n in walk(equation.value)):
                 ready[equation.target] = equation
         result.append(equation)
-    return [e for e in result if not any(t in gone for t in targets(e))]
+    return [e for e in result if not any(t in gone for t in e.targets)]
 
 
 def _written_once(equations: Equations) -> set[Tensor]:

@@ -61,11 +61,6 @@ def active_nodes(root: Expr, tensors: set[Tensor]) -> set[int]:
     return active
 
 
-def targets(equation: Equation | Invoke) -> tuple[Tensor, ...]:
-    """The tensors it defines."""
-    return equation.targets if isinstance(equation, Invoke) else (equation.target,)
-
-
 def smooth_sources(equation: Equation | Invoke) -> tuple[Tensor, ...]:
     """The float tensors whose small changes change what the equation defines."""
     if isinstance(equation, Invoke):
@@ -93,7 +88,7 @@ def active_tensors(
     users: dict[Tensor, list[Tensor]] = {}
     for equation in equations:
         for source in smooth_sources(equation):
-            for target in targets(equation):
+            for target in equation.targets:
                 if target.dtype.is_float:
                     uses.setdefault(target, []).append(source)
                     users.setdefault(source, []).append(target)
@@ -108,7 +103,7 @@ def components(
     """
     edges: dict[Tensor, list[Tensor]] = {t: [] for t in program_tensors if t in active}
     for equation in equations:
-        defined = [t for t in targets(equation) if t in active]
+        defined = [t for t in equation.targets if t in active]
         for target in defined:
             edges[target] += [s for s in smooth_sources(equation) if s in active]
         if len(defined) > 1:

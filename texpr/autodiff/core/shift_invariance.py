@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from texpr.autodiff.core.activity import components, targets
+from texpr.autodiff.core.activity import components
 from texpr.ir.expr import (
     Add,
     Call,
@@ -62,7 +62,7 @@ def irrelevant(
     """
     definitions: dict[Tensor, list[Equation | Invoke]] = {}
     for equation in equations:
-        for target in targets(equation):
+        for target in equation.targets:
             definitions.setdefault(target, []).append(equation)
     extremes = [t for t in active if t not in outputs and _is_extreme(definitions.get(t, []))]
     if not extremes:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from texpr.autodiff.core.activity import reachable, smooth_sources, targets
+from texpr.autodiff.core.activity import reachable, smooth_sources
 from texpr.ir import build
 from texpr.ir.expr import Expr, Reduce, Tensor, Var, index
 from texpr.ir.tensor import Equation, Invoke, Program
@@ -55,13 +55,13 @@ def varying(equations: Iterable[Equation | Invoke], sources: list[Tensor]) -> se
     users: dict[Tensor, list[Tensor]] = {}
     for equation in equations:
         for source in smooth_sources(equation):
-            users.setdefault(source, []).extend(t for t in targets(equation) if t.dtype.is_float)
+            users.setdefault(source, []).extend(t for t in equation.targets if t.dtype.is_float)
     return reachable(sources, users)
 
 
 def check_defined(program: Program, active: set[Tensor], equations: Iterable[Equation | Invoke]) -> None:
     """An output of a program without equations is that of an extern operator."""
-    defined = {t for e in equations for t in targets(e)}
+    defined = {t for e in equations for t in e.targets}
     for tensor in program.outputs:
         if tensor not in defined and (not program.equations or tensor in active):
             raise CheckError(

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from texpr.autodiff.cleanup.bounds_proofs import inside
 from texpr.autodiff.cleanup.simplify import Equations, simplify
-from texpr.autodiff.core.activity import active_tensors, targets
+from texpr.autodiff.core.activity import active_tensors
 from texpr.autodiff.core.algebra import convert, zero
 from texpr.autodiff.core.contribution import whole
 from texpr.autodiff.core.fold_counts import Folds
@@ -44,7 +44,7 @@ def _jvp(program: Program, wrt: tuple[str, ...]) -> Program:
         t: with_pack_lengths(Tensor(names.fresh(f"d{t.name}"), t.dtype, t.dims), program) for t in sources
     }
     inputs = (*program.inputs, *tangents.values())
-    defined = dict.fromkeys(t for e in program.equations for t in targets(e) if t in vary)
+    defined = dict.fromkeys(t for e in program.equations for t in e.targets if t in vary)
     tangents |= {t: Tensor(names.fresh(f"d{t.name}"), t.dtype, t.dims) for t in defined}
     forward = Forward(program, vary, names)
     tangents |= {

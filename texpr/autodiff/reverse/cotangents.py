@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from texpr.autodiff.core.activity import all_tensors, components, smooth_sources, targets
+from texpr.autodiff.core.activity import all_tensors, components, smooth_sources
 from texpr.autodiff.core.adjoint import contributions
 from texpr.autodiff.core.algebra import convert, plus, zero
 from texpr.autodiff.core.contribution import Contribution, target_axes
@@ -74,7 +74,7 @@ class Backward:
         self._cotangents: dict[Tensor, Tensor] = {}
         self._definitions: dict[Tensor, list[Equation | Invoke]] = {}
         for equation in forward.equations:
-            for target in targets(equation):
+            for target in equation.targets:
                 self._definitions.setdefault(target, []).append(equation)
 
     def run(self, program: Program) -> None:

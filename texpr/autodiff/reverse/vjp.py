@@ -10,7 +10,7 @@ from typing import NamedTuple
 from texpr.autodiff.cleanup.bounds_proofs import inside
 from texpr.autodiff.cleanup.formulas import formulas
 from texpr.autodiff.cleanup.simplify import Equations, reads, renamed, simplify, without_dead
-from texpr.autodiff.core.activity import active_tensors, targets
+from texpr.autodiff.core.activity import active_tensors
 from texpr.autodiff.core.custom import custom_gradient, remembers_gradients, with_primal
 from texpr.autodiff.core.names import Names
 from texpr.autodiff.core.primal import Forward
@@ -88,12 +88,12 @@ def _vjp(
     parts = _Reverse(program, wrt, outputs)
     again = [] if checkpoint is None else _computed_again(program, parts.forward, checkpoint)
     backward = simplify([*again, *parts.backward], parts.results, parts.own)
-    defined = {t for e in backward for t in targets(e)} | set(parts.seeds)
+    defined = {t for e in backward for t in e.targets} | set(parts.seeds)
     read = dict.fromkeys(t for e in backward for t in reads(e) if t not in defined)
-    order = [*program.inputs, *(t for e in parts.forward for t in targets(e))]
+    order = [*program.inputs, *(t for e in parts.forward for t in e.targets)]
     kept = [t for t in dict.fromkeys(order) if t in read]
     needed = used_sizes(
-        (*kept, *parts.seeds, *parts.results, *(t for e in backward for t in targets(e))), backward
+        (*kept, *parts.seeds, *parts.results, *(t for e in backward for t in e.targets)), backward
     )
     residuals = telling_sizes(kept, parts.seeds, needed, program)
     computed = [t for t in residuals if t not in program.inputs]
@@ -127,7 +127,7 @@ def _grad(program: Program, wrt: tuple[str, ...], outputs: tuple[str, ...]) -> P
 
 def _computed_again(program: Program, forward: Equations, checkpoint: tuple[str, ...]) -> Equations:
     """The primal equations of what is not stored."""
-    names = {t.name for e in forward for t in targets(e)}
+    names = {t.name for e in forward for t in e.targets}
     for name in checkpoint:
         if name not in names and any(t.name == name for t in program.inputs):
             raise CheckError(
@@ -143,7 +143,7 @@ def _computed_again(program: Program, forward: Equations, checkpoint: tuple[str,
                 code="gradient",
                 help=f"it computes {', '.join(sorted(names))}",
             )
-    return [e for e in forward if any(t.name not in checkpoint for t in targets(e))]
+    return [e for e in forward if any(t.name not in checkpoint for t in e.targets)]
 
 
 for _cached in (_vjp, _grad):
@@ -213,6 +213,6 @@ class _Reverse:
         backward.run(program)
         self.forward = forward.equations
         self.seeds, self.results = tuple(seeds.values()), tuple(results.values())
-        self.own = {t for e in backward.equations for t in targets(e) if accumulator(t.dtype) == t.dtype}
+        self.own = {t for e in backward.equations for t in e.targets if accumulator(t.dtype) == t.dtype}
         shorter = simplify(backward.equations, self.results, self.own)
         self.backward = formulas(shorter, self.forward, self.results, self.own, names)

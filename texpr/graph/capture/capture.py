@@ -17,7 +17,7 @@ from texpr.compiler import Op
 from texpr.compiler.call_checks import check_requirements
 from texpr.graph.arrays.recording import active_capture, is_recording, recording
 from texpr.graph.capture.checked_copies import checked
-from texpr.graph.capture.stop_gradient import insert_stops, stopped_copy, targets_of, with_targets
+from texpr.graph.capture.stop_gradient import insert_stops, stopped_copy, with_targets
 from texpr.graph.capture.symbolic import Symbolic
 from texpr.graph.capture.variable import Variable
 from texpr.ir.build import integer
@@ -233,8 +233,8 @@ class Capture:
         seed = gradient.inputs[-1]
         self.constants[seed] = stored(1.0, seed.dtype)
         defined = self._defined() | {stopped_copy(t) for t in stopped}
-        self.equations += [e for e in gradient.equations if not defined.issuperset(targets_of(e))]
-        self._names.update(t.name for t in (seed, *(t for e in self.equations for t in targets_of(e))))
+        self.equations += [e for e in gradient.equations if not defined.issuperset(e.targets)]
+        self._names.update(t.name for t in (seed, *(t for e in self.equations for t in e.targets)))
         results = dict(zip(asked, gradient.outputs))
         self._varying.update(t for t in gradient.outputs if loss.tensor in self._varying)
         return [Symbolic(results[w.tensor], self) if w.tensor in results else None for w in wrt]
@@ -247,7 +247,7 @@ class Capture:
             return self._program([loss])
         others = {t: stopped_copy(t) for t in stopped}
         equations = tuple(with_targets(e, others) for e in self.equations)
-        data = (t for e in self.equations for t in targets_of(e) if t in stopped)
+        data = (t for e in self.equations for t in e.targets if t in stopped)
         return Program(self.name, (*self._inputs(), *data), (loss,), equations)
 
     def backward(self, loss: Symbolic, create_graph: bool = False) -> None:
@@ -347,12 +347,12 @@ class Capture:
         """Everything that `result` is computed from, as far as gradients flow."""
         reached = {result}
         for equation in reversed(self.equations):
-            if not reached.isdisjoint(t for t in targets_of(equation) if t not in self.stopped):
+            if not reached.isdisjoint(t for t in equation.targets if t not in self.stopped):
                 reached.update(equation.args if isinstance(equation, Invoke) else reads(equation))
         return reached
 
     def _defined(self) -> set[Tensor]:
-        return {t for e in self.equations for t in targets_of(e)}
+        return {t for e in self.equations for t in e.targets}
 
     def _input(self, wish: str, shape: Sequence[int], dtype: DType) -> Tensor:
         base = re.sub(r"\W", "_", wish)

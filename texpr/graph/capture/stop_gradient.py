@@ -14,11 +14,6 @@ def stopped_copy(t: Tensor) -> Tensor:
     return replace(t, name=f"{t.name}_stopped")
 
 
-def targets_of(equation: Equation | Invoke) -> tuple[Tensor, ...]:
-    """The tensors that an equation defines."""
-    return equation.targets if isinstance(equation, Invoke) else (equation.target,)
-
-
 def with_targets(equation: Equation | Invoke, others: Mapping[Tensor, Tensor]) -> Equation | Invoke:
     """The equation with other targets."""
     if isinstance(equation, Invoke):
@@ -37,7 +32,7 @@ def insert_stops(
     """
     found: list[Equation | Invoke] = []
     for e in equations:
-        others = {t: stopped_copy(t) for t in targets_of(e) if t in detached}
+        others = {t: stopped_copy(t) for t in e.targets if t in detached}
         found.append(with_targets(e, others) if others else e)
         found += [Invoke((t,), detached[t], (other,)) for t, other in others.items()]
     return found

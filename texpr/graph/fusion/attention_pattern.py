@@ -77,7 +77,7 @@ def _after(ends: Steps, users: Users) -> set[Equation | Invoke]:
     found, waiting = set[Equation | Invoke](), list(ends)
     while waiting:
         made = waiting.pop()
-        targets = made.targets if isinstance(made, Invoke) else (made.target,)
+        targets = made.targets
         new = {r for t in targets for r in users.get(t, ())} - found
         found |= new
         waiting += new

@@ -55,7 +55,7 @@ class Group:
     parts: tuple[Group, ...] = ()
 
     def __post_init__(self) -> None:
-        self.targets = dict.fromkeys(t for e in self.equations for t in targets_of(e))
+        self.targets = dict.fromkeys(t for e in self.equations for t in e.targets)
         self.sources = dict.fromkeys(t for e in self.equations for t in reads(e) if t not in self.targets)
         self.view_of = viewed(self.equations[0]) if len(self.equations) == 1 else None
         self.isolated = not all(isinstance(e, Equation) and _is_joinable(e) for e in self.equations)
@@ -65,11 +65,6 @@ class Group:
         """Let it have these equations, too."""
         self.equations = (*self.equations, *equations)
         self.__post_init__()
-
-
-def targets_of(equation: Equation | Invoke) -> tuple[Tensor, ...]:
-    """What an equation defines or updates."""
-    return equation.targets if isinstance(equation, Invoke) else (equation.target,)
 
 
 def group_equations(program: Program, join: bool) -> tuple[list[Group], list[Decision]]:
@@ -111,7 +106,7 @@ def _groups_of_tensors(program: Program) -> list[Group]:
     for positions in in_groups(equations):
         mine = tuple(equations[k] for k in positions)
         # What several tensors begin with may stand in groups of its own so far.
-        for known in dict.fromkeys(found[t] for e in mine for t in targets_of(e) if t in found):
+        for known in dict.fromkeys(found[t] for e in mine for t in e.targets if t in found):
             order.remove(known)
             mine = (*known.equations, *mine)
         group = Group(mine)

@@ -71,7 +71,7 @@ def materialize_shared_values(program: Program) -> tuple[Program, list[Decision]
     equations: list[Equation | Invoke] = list(program.equations)
     inside = cycles(equations)
     decisions: list[Decision] = []
-    names = {t.name for e in equations for t in (*_targets(e), *reads(e))} | {t.name for t in program.inputs}
+    names = {t.name for e in equations for t in (*e.targets, *reads(e))} | {t.name for t in program.inputs}
     for found in _shared_values(equations):
         decision, target = _decide(found, inside, names)
         if decision is not None:
@@ -220,7 +220,3 @@ def _read_stored(equation: Equation | Invoke, found: _SharedValue, target: Tenso
         return None if indices is None else Read(target, indices, dtype=node.dtype)  # type: ignore[attr-defined]
 
     return replace(equation, value=rewrite(equation.value, rule))  # type: ignore[arg-type]
-
-
-def _targets(equation: Equation | Invoke) -> tuple[Tensor, ...]:
-    return equation.targets if isinstance(equation, Invoke) else (equation.target,)

@@ -20,7 +20,7 @@ def transpose_recurrence_operands(program: Program) -> tuple[Program, list[Decis
     inside = cycles(program.equations)
     transposed: dict[tuple[Tensor, int], Tensor] = {}
     decisions: list[Decision] = []
-    names = {t.name for t in (*program.inputs, *(t for e in program.equations for t in _targets(e)))}
+    names = {t.name for t in (*program.inputs, *(t for e in program.equations for t in e.targets))}
     equations: list[Equation | Invoke] = []
     for e in program.equations:
         if isinstance(e, Equation) and e.target in inside and is_contraction(e):
@@ -42,10 +42,6 @@ def transpose_recurrence_operands(program: Program) -> tuple[Program, list[Decis
             e = _read_transposed(e, transposed, inside)
         equations.append(e)
     return (replace(program, equations=tuple(equations)), decisions) if transposed else (program, [])
-
-
-def _targets(equation: Equation | Invoke) -> tuple[Tensor, ...]:
-    return equation.targets if isinstance(equation, Invoke) else (equation.target,)
 
 
 def _strided_reads(equation: Equation, inside: Collection[Tensor]) -> Iterator[tuple[Read, int]]:

@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from texpr.autodiff.cleanup.simplify import definitions, in_order, reads
-from texpr.autodiff.core.activity import targets
 from texpr.autoschedule.core.cost import operations
 from texpr.autoschedule.core.cost_model import COSTS
 from texpr.graph.passes.absorb_views import element_value, inline_values
@@ -185,7 +184,7 @@ class _EquationGraph:
     def replace(self, old: Equation | Invoke, *new: Equation | Invoke) -> None:
         """Put equations in the place of one."""
         place = self._place.pop(old)
-        for index, tensors in ((self._makers, targets(old)), (self._readers, reads(old))):
+        for index, tensors in ((self._makers, old.targets), (self._readers, reads(old))):
             for tensor in tensors:
                 index[tensor].discard(old)
         for k, equation in enumerate(new):
@@ -193,7 +192,7 @@ class _EquationGraph:
 
     def _add(self, equation: Equation | Invoke, place: tuple[int, ...]) -> None:
         self._place[equation] = place
-        for index, tensors in ((self._makers, targets(equation)), (self._readers, reads(equation))):
+        for index, tensors in ((self._makers, equation.targets), (self._readers, reads(equation))):
             for tensor in tensors:
                 index.setdefault(tensor, set()).add(equation)
 

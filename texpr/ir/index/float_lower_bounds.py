@@ -34,7 +34,7 @@ def single_definitions(program: Program) -> dict[str, Equation]:
     """Equations that alone define their tensors."""
     found: dict[str, Equation | None] = {}
     for e in program.equations:
-        for t in (e.target,) if isinstance(e, Equation) else e.targets:
+        for t in e.targets:
             alone = isinstance(e, Equation) and e.update is None and t.name not in found
             found[t.name] = e if alone and isinstance(e, Equation) else None
     return {name: e for name, e in found.items() if e is not None}

@@ -115,7 +115,7 @@ def dependences(program: Program) -> list[set[int]]:
     define what it reads, and for an update the earlier equations of its target."""
     producers: dict[Tensor, list[int]] = {}
     for position, unit in enumerate(program.equations):
-        for target in unit.targets if isinstance(unit, Invoke) else (unit.target,):
+        for target in unit.targets:
             producers.setdefault(target, []).append(position)
     needs = []
     for position, unit in enumerate(program.equations):

@@ -143,7 +143,7 @@ def undeducible(program: Program) -> set[Tensor]:
     """The intermediates whose shape or dtype is other than what inference finds."""
     definitions: dict[Tensor, list[Equation | Invoke]] = {}
     for e in program.equations:
-        for tensor in e.targets if isinstance(e, Invoke) else (e.target,):
+        for tensor in e.targets:
             definitions.setdefault(tensor, []).append(e)
     never = _circular(definitions)
     weak = _parameters(program)

@@ -58,7 +58,7 @@ def _verify_one(program: Program) -> None:
         check(condition.dtype == BOOL, "a requirement is bool", condition)
     defined: set[Tensor] = set()
     for unit in program.equations:
-        targets = unit.targets if isinstance(unit, Invoke) else (unit.target,)
+        targets = unit.targets
         if isinstance(unit, Invoke):
             _verify_invoke(unit, tensors)
         else:

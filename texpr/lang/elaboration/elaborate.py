@@ -310,7 +310,7 @@ class _Elaboration:
         return any(t is not None and (t.dims or name in YIELDING) for t in tensors)
 
     def _all_defined(self, op: tree.Operator, equations: tuple[Equation | Invoke, ...]) -> None:
-        defined = {t for e in equations for t in (e.targets if isinstance(e, Invoke) else (e.target,))}
+        defined = {t for e in equations for t in e.targets}
         lets = [s.declaration for s in op.body or () if isinstance(s, tree.Let)]
         for d in (*op.outputs, *lets):
             if self.names.tensors[d.name.text] not in defined:

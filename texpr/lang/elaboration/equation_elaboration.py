@@ -270,21 +270,16 @@ def _needs(equations: list[Equation | Invoke]) -> list[set[int]]:
     """What each equation waits for: the equation before it with the same target, and the last
     equation of what it reads.
     """
-    last = {t: k for k, e in enumerate(equations) for t in targets_of(e)}
+    last = {t: k for k, e in enumerate(equations) for t in e.targets}
     before: dict[Tensor, int] = {}
     needs: list[set[int]] = []
     for k, e in enumerate(equations):
         needs.append(
-            ({last[t] for t in reads_of(e) if t in last} | {before[t] for t in targets_of(e) if t in before})
+            ({last[t] for t in reads_of(e) if t in last} | {before[t] for t in e.targets if t in before})
             - {k}
         )
-        before |= dict.fromkeys(targets_of(e), k)
+        before |= dict.fromkeys(e.targets, k)
     return needs
-
-
-def targets_of(e: Equation | Invoke) -> tuple[Tensor, ...]:
-    """What an equation or call defines."""
-    return e.targets if isinstance(e, Invoke) else (e.target,)
 
 
 def reads_of(e: Equation | Invoke) -> tuple[Tensor, ...]:

@@ -18,7 +18,7 @@ from texpr.graph.capture.protocol import CaptureLike
 from texpr.graph.capture.variable import Variable
 from texpr.ir.expr import Tensor
 from texpr.ir.interpreter.tensor import reads
-from texpr.ir.tensor import Equation, Invoke
+from texpr.ir.tensor import Invoke
 
 _SUMS, _MEANS = ("sum_all", "reduce_sum"), ("mean_all", "reduce_mean")
 _SAME = frozenset(
@@ -185,13 +185,6 @@ def _targets(call: Invoke, known: set[Tensor]) -> Iterator[Tensor]:
     if len(program.outputs) == 1:
         return iter(call.targets)
     inner = {formal for formal, actual in zip(program.inputs, call.args) if actual in known}
-    while (
-        new := {t for e in program.equations if not inner.isdisjoint(reads(e)) for t in _written(e)} - inner
-    ):
+    while new := {t for e in program.equations if not inner.isdisjoint(reads(e)) for t in e.targets} - inner:
         inner |= new
     return (target for formal, target in zip(program.outputs, call.targets) if formal in inner)
-
-
-def _written(unit: Equation | Invoke) -> tuple[Tensor, ...]:
-    """The tensors that an equation or a call defines."""
-    return unit.targets if isinstance(unit, Invoke) else (unit.target,)

@@ -15,11 +15,11 @@ def in_groups(equations: Sequence[Equation | Invoke]) -> list[list[int]]:
     """
     producers: dict[Tensor, list[int]] = {}
     for k, e in enumerate(equations):
-        for t in _targets(e):
+        for t in e.targets:
             producers.setdefault(t, []).append(k)
     needs = [
         {p for t in read_by(e) for p in producers.get(t, ())}
-        | {p for t in _targets(e) for p in producers[t] if p < k}
+        | {p for t in e.targets for p in producers[t] if p < k}
         for k, e in enumerate(equations)
     ]
     groups: list[list[int]] = []
@@ -38,7 +38,7 @@ def circles(equations: Sequence[Equation | Invoke]) -> list[frozenset[Tensor]]:
     """
     found = [frozenset[Tensor]()] * len(equations)
     for group in in_groups(equations):
-        targets = frozenset(t for k in group for t in _targets(equations[k]))
+        targets = frozenset(t for k in group for t in equations[k].targets)
         if len(group) > 1 or targets & set(read_by(equations[group[0]])):
             for k in group:
                 found[k] = targets
@@ -60,10 +60,6 @@ def _below(start: int, needs: list[set[int]], done: set[int]) -> set[int]:
         found |= new
         stack += new
     return found
-
-
-def _targets(equation: Equation | Invoke) -> tuple[Tensor, ...]:
-    return equation.targets if isinstance(equation, Invoke) else (equation.target,)
 
 
 def read_by(equation: Equation | Invoke) -> list[Tensor]:

@@ -40,7 +40,7 @@ def needed(program: Program) -> Program:
     """Without the temporaries that neither an output nor a call of outside code needs."""
     writers: dict[Tensor, list[Equation | Invoke]] = {}
     for e in program.equations:
-        for target in e.targets if isinstance(e, Invoke) else (e.target,):
+        for target in e.targets:
             writers.setdefault(target, []).append(e)
     found: dict[Tensor, None] = dict.fromkeys(program.outputs)
     for e in program.equations:

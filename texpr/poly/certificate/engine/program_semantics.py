@@ -12,7 +12,7 @@ from typing import ClassVar
 from texpr.ir.build import add, compare, conjunction, fold, maximum, minimum, select, sub
 from texpr.ir.dtypes import DType, int_range
 from texpr.ir.expr import Axis, Const, Expr, Guard, Node, Read, Reduce, Tensor, Var, index
-from texpr.ir.tensor import Equation, Invoke, Program
+from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import rewrite, tensors, walk
 from texpr.support.frozen_dataclass import node
 
@@ -130,14 +130,7 @@ class Semantics:
     @cached_property
     def tensors(self) -> set[Tensor]:
         """All tensors of the program: each of their elements has one value."""
-        return {
-            *self.program.inputs,
-            *(
-                t
-                for e in self.program.equations
-                for t in (e.targets if isinstance(e, Invoke) else (e.target,))
-            ),
-        }
+        return {*self.program.inputs, *(t for e in self.program.equations for t in e.targets)}
 
     @cached_property
     def _recurrent(self) -> set[Tensor]:

@@ -123,7 +123,7 @@ class _Check:
             raise _refuted("the loops are those of other equations")
 
     def _same(self, e: Equation | Invoke) -> bool:
-        names = [t.name for t in (e.targets if isinstance(e, Invoke) else (e.target,))]
+        names = [t.name for t in e.targets]
         return all(
             equal(
                 tuple(map(_without_implied, self.specification[n])),
@@ -418,7 +418,7 @@ def _by_target(program: Program, named: Mapping[str, Tensor]) -> dict[str, list[
             ),
         )
         assert isinstance(e, Equation | Invoke)
-        for t in e.targets if isinstance(e, Invoke) else (e.target,):
+        for t in e.targets:
             found.setdefault(t.name, []).append(e)
     return found
 
