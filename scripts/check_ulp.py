@@ -3,9 +3,9 @@ numbers.
 
     python scripts/check_ulp.py [function...]
 
-The reference is the compiled f64 function, whose bound `tests/passes/math` keeps (sin and cos: NumPy's,
-which are right for every f32). Prints the largest error in ulp, where it is, and how many results
-have the wrong sign or are NaN on one side only.
+The reference is the compiled f64 function, whose bound `tests/passes/math` keeps (sin and cos:
+NumPy's, which are right for every f32). Prints the largest error in ulp, where it is, and how many
+results have the wrong sign or are NaN on one side only.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 them, code below each other.
 
 Everything is one self-contained text without outside resources, escaped, so that it shows in a
-notebook cell and in a file alike. `nest` draws a kernel, `highlight` marks words by Pygments,
-`document` puts panes together; the style and the few lines of script lie beside them.
+notebook cell and in a file alike. `nest_boxes` draws a kernel, `highlight` marks words by
+Pygments, `document` puts panes together; the style and the few lines of script lie beside them.
 """
 
 from texpr.compiler.html.document import Pane, fragment, page

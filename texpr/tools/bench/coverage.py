@@ -139,7 +139,7 @@ def _part(arguments: argparse.Namespace) -> slice:
 
 
 def _outcome(program: Program, sizes: dict[Var, int]) -> tuple[str, str]:
-    """`certified`, `find_fallback`, `uncertified` or `refused`, and the reason."""
+    """`certified`, `plainer`, `uncertified` or `refused`, and the reason."""
     try:
         schedule = Schedule(program, sizes).auto()
         schedule.certificate()
