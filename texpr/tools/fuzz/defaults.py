@@ -25,7 +25,7 @@ from texpr.tools.fuzz.part import Part, alone, batched, file_name
 from texpr.tools.fuzz.schedule_trial import compared
 from texpr.tools.fuzz.shrink import shrunk_case
 from texpr.tools.fuzz.structures import structured_text
-from texpr.tools.fuzz.trial import Finding
+from texpr.tools.fuzz.trial import Finding, place_of
 
 SHRINK_SECONDS = 60.0
 NATIVE = 0.5
@@ -186,9 +186,8 @@ def _given_up(s: Schedule, target: str, reason: str) -> Finding:
 
 
 def _raised(what: str, error: Exception) -> Finding:
-    at = [f for f in traceback.extract_tb(error.__traceback__) if "texpr" in f.filename][-1]
-    place = f"{at.filename.rsplit('texpr/', 1)[-1]}:{at.name}"
-    return Finding(f"{what}: {type(error).__name__} in {place}", "".join(traceback.format_exception(error)))
+    kind = f"{what}: {type(error).__name__} in {place_of(error)}"
+    return Finding(kind, "".join(traceback.format_exception(error)))
 
 
 def batch(seed: int, numbers: list[int], compiled: bool) -> list[Any]:

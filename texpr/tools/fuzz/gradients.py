@@ -114,7 +114,7 @@ def differentiated(text: str, counts: Counter[str], native: bool, second: bool) 
         return Finding(*wrong.args)
     except Exception as error:
         if not (isinstance(error, CheckError) and error.code == "gradient"):
-            return exception("differentiating", error)
+            return exception("while differentiating", error)
         counts[f"no derivative | {str(error).splitlines()[0]}"] += 1
     return None
 

@@ -5,7 +5,6 @@ interpreter and the certificate.
 from __future__ import annotations
 
 import re
-import traceback
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -43,7 +42,7 @@ from texpr.tools.fuzz.cases import Case, Choose
 from texpr.tools.fuzz.instances import TooLarge
 from texpr.tools.fuzz.judge import disagreement, races, unreal
 from texpr.tools.fuzz.steps import constant_extents
-from texpr.tools.fuzz.trial import SIDES, Finding, place_of
+from texpr.tools.fuzz.trial import SIDES, Finding, exception
 
 STEP_SECONDS = 10.0
 """Processor time that a step may take."""
@@ -91,7 +90,7 @@ def examine(case: Case, choose: Choose, *, native: bool = False, alternatives: b
     except _Found as found:
         report.finding = found.finding
     except Exception as error:
-        report.finding = _exception(trial.doing, error)
+        report.finding = exception(f"in {trial.doing}", error)
     return report
 
 
@@ -106,14 +105,8 @@ def compared(s: Schedule, counts: Counter[str]) -> Finding | None:
     except _Found as found:
         return found.finding
     except Exception as error:
-        return _exception(trial.doing, error)
+        return exception(f"in {trial.doing}", error)
     return None
-
-
-def _exception(doing: str, error: Exception) -> Finding:
-    return Finding(
-        f"{type(error).__name__} in {doing}, in {place_of(error)}", "".join(traceback.format_exception(error))
-    )
 
 
 class _Trial:

@@ -65,7 +65,7 @@ def trial(text: str, deep: bool) -> Finding | None:
         declarations = list(module.ops.values()) if module is not None else []
         programs = [_refusable(lambda op=op: _program(op)) for op in declarations if not op.extern]
     except Exception as error:
-        return exception("reading", error)
+        return exception("while reading", error)
     spent = process_time() - start
     if spent > READ_SECONDS:
         return Finding("slow to read", f"{spent:.2f} s of processor time")
@@ -102,15 +102,14 @@ def _used(program: Program, text: str, deep: bool) -> Finding | None:
         if found is None and deep:
             found = _run(program, text) or _differentiated(program)
     except Exception as error:
-        return exception("using", error)
+        return exception("while using", error)
     return found
 
 
 def exception(when: str, error: Exception) -> Finding:
     """An exception as a finding, which the innermost function of the library names."""
     return Finding(
-        f"{type(error).__name__} while {when}, in {place_of(error)}",
-        "".join(traceback.format_exception(error)),
+        f"{type(error).__name__} {when}, in {place_of(error)}", "".join(traceback.format_exception(error))
     )
 
 
