@@ -205,6 +205,15 @@ def test_the_command(tmp_path, capsys):
     assert "nothing goes wrong" in capsys.readouterr().out
 
 
+def test_counts_are_those_of_all_parts(tmp_path):
+    most = {"texts": 0, "schedules": 1, "defaults": 1, "gradients": 0}
+    limits = [word for name, n in most.items() for word in (f"--{name}", str(n))]
+    folders = ["--findings", str(tmp_path / "found"), "--counts", str(tmp_path / "counts")]
+    assert main(["fuzz", "--seed", "20", *limits, *folders]) == 0
+    counts = (tmp_path / "counts").read_text(encoding="utf-8")
+    assert "programs" in counts and "default schedules" in counts
+
+
 def test_findings_are_written(tmp_path, monkeypatch, capsys):
     def child(function: str, *arguments: object, timeout: float):
         if function.endswith(":batch"):

@@ -127,14 +127,15 @@ def fuzz(arguments: argparse.Namespace) -> int:
     }
     chosen = [parts[name] for name in parts if arguments.only in (None, name)]
     kinds = 0
+    rows: list[tuple[str, ...]] = []
     for part, most in chosen:
         kinds += _tried(part, most, arguments.seconds / len(chosen), arguments.findings)
-        if part.counts:
-            print(_summary(part))
-        if arguments.counts is not None and part.counts:
-            table = sorted(part.counts.items(), key=lambda each: (-each[1], each[0]))
-            rows = [(str(count), what, f"(first: {part.examples[what]})") for what, count in table]
-            arguments.counts.write_text(aligned(rows, "><<") + "\n")
+        if summary := _summary(part):
+            print(summary)
+        table = sorted(part.counts.items(), key=lambda each: (-each[1], each[0]))
+        rows += [(str(count), what, f"(first: {part.examples[what]})") for what, count in table]
+    if arguments.counts is not None and rows:
+        arguments.counts.write_text(aligned(rows, "><<") + "\n", encoding="utf-8")
     return 1 if kinds else 0
 
 
