@@ -42,12 +42,6 @@ def one_of(layer: str, name: str, value: object, choices: Sequence[str]) -> str:
     return str(value)
 
 
-def no_option(layer: str, name: str, value: object, instead: str = "") -> None:
-    """An option of torch's that there is not; only what leaves it off is accepted."""
-    if value:
-        raise CallError(f"{layer}: {name}={value!r} is not supported", code="arguments", help=instead)
-
-
 def number(owner: str, name: str, value: object, least: float = 0.0, below: float = float("inf")) -> float:
     """A finite number in `least <= x < below`."""
     good = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)

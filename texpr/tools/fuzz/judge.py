@@ -15,7 +15,7 @@ from texpr.ir.shapes import evaluate_size, flat_shape
 from texpr.ir.traverse import variables, walk
 from texpr.poly.dependence.legality import reassociable
 from texpr.schedule.legality.refusal import Refused
-from texpr.schedule.structure.loops import all_loops, paths, private_temporaries, stores
+from texpr.schedule.structure.loops import all_loops, paths, stores
 from texpr.tools.fuzz.instances import Element, Event, Machine, Outside, Terms, TooLarge
 
 Sizes = Mapping[Var, int]
@@ -314,8 +314,3 @@ def turned_around(before: Kernel, after: Kernel, sizes: Sizes, data: Data) -> tu
                 if place[a.name] > place[b.name] and dependent(a, b):
                     return a, b
     return None
-
-
-def private_of(kernel: Kernel, loop: For) -> frozenset[str]:
-    """Names of the temporaries that threads have their own of."""
-    return frozenset(t.name for t in private_temporaries(kernel, loop))
