@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, Protocol, TypeVar
 
-from texpr.compiler import pipeline
+from texpr.compiler import kernel_cache, pipeline
 from texpr.compiler.fallback import DefaultSchedule, Fallback, find_fallback, record_fallback
 from texpr.ir.expr import Var
 from texpr.ir.loop import Kernel
@@ -86,6 +86,16 @@ class CertifiedLoops:
         )
         self.name, self.asked_with = program.name, of_blocks()
         self.fallback: Fallback | None = None
+
+    def disk_key(self, variant: str = "") -> str:
+        """The key of its code in the disk cache; empty where that is to be left alone.
+
+        Args:
+            variant: what else the code depends on.
+        """
+        if not self.schedule_text or not kernel_cache.usable():
+            return ""
+        return kernel_cache.key_of(self.program, self.sizes, self.schedule_text + variant, self.target)
 
     @property
     def kernel(self) -> Kernel:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from texpr.compiler import kernel_cache, pipeline
+from texpr.compiler import pipeline
 from texpr.compiler.fallback import Fallback
 from texpr.compiler.kernels.call_specification import Specification
 from texpr.compiler.kernels.certified import CertifiedLoops
@@ -58,12 +58,8 @@ def device_code_of(kernel: CertifiedLoops) -> DeviceCode:
         ScheduleError: it is not certified, or a step of its schedule is refused.
         CompileError: the target cannot express the kernel.
     """
-    on_disk = bool(kernel.schedule_text) and not kernel.symbolic and kernel_cache.usable()
-    key = (
-        f"device\0{kernel_cache.key_of(kernel.program, kernel.sizes, kernel.schedule_text, kernel.target)}"
-        if on_disk
-        else ""
-    )
+    key = "" if kernel.symbolic else kernel.disk_key()
+    key = key and f"device\0{key}"
     found = find(key, kernel.target) if key else None
     if found is not None and (found[0].certificate or current().certify is False):
         if found[1] is not None:

@@ -50,7 +50,7 @@ class NativeCode:
                 code="target",
                 help="kernel.emulate(...) runs it in an emulator; kernel.save(...) writes it to a file",
             )
-        key = self._key()
+        key = loops.disk_key(", over inputs" if self.overwriting else "")
         found = kernel_cache.find(key, loops.program) if key else None
         if found is None or not found.certificate and current().certify is not False:
             return self._build(key)
@@ -108,14 +108,6 @@ class NativeCode:
     def for_calls(self) -> NativeCode:
         """The code for calls, which give no memory: this one, where it asks for none."""
         return NativeCode(self.loops) if self.scratch else self
-
-    def _key(self) -> str:
-        """The key in the disk cache; empty where that is to be left alone."""
-        loops = self.loops
-        if not loops.schedule_text or not kernel_cache.usable():
-            return ""
-        schedule = f"{loops.schedule_text}, over inputs" if self.overwriting else loops.schedule_text
-        return kernel_cache.key_of(loops.program, loops.sizes, schedule, loops.target)
 
     def _build(self, key: str) -> Built:
         built = self._compile(key)
