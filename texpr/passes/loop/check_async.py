@@ -69,7 +69,7 @@ def refused(kernel: Kernel, found: Unproven) -> ScheduleError:
     step = (
         "pipeline(..., asynchronous=True) places"
         if found.copy.update is None
-        else "in_flight and together place"
+        else "async_mma and commit_mma_group place"
     )
     notes = [f"{does}: {places[id(found.copy)].text.strip()}"] if found.copy is not found.statement else []
     help = _HELPS.get(found.kind, f"{step} waits and barriers; steps after it must leave them where they are")

@@ -38,7 +38,7 @@ def accumulator_numbers(emitter: GpuContext, match: Match, places: Sequence[tupl
         raise CompileError(
             f"products that go on add to registers, and which of {tensor.name} depends on a loop",
             code="target",
-            help="unroll the loops between in_flight's and the product",
+            help="unroll the loops between async_mma's and the product",
         )
     return [emitter.accumulators.numbers[tensor, place] for place in known]
 

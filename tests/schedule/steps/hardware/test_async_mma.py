@@ -193,7 +193,7 @@ def refused_and_made(
     assert not equal(wrong, kernel)
     found = poly.unproven_product(wrong)
     assert found is not None and found.kind == kind
-    with pytest.raises(ScheduleError, match="in_flight and together place waits"):
+    with pytest.raises(ScheduleError, match="async_mma and commit_mma_group place waits"):
         pipeline.prepared(wrong, SM90)
     monkeypatch.setattr(pipeline, "check_arrivals", lambda kernel: kernel)
     return pipeline.prepared(wrong, SM90)
@@ -226,7 +226,7 @@ error[arrival]: products for C_acc are not proven to be done here: no wait for p
      |           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
     begun by: C_acc[io * 64 + ii, jo * 64 + ji] += f32(A_cache[ko % 3, io * 64 + ii, kio * 16 + kii]) \
 * f32(B_cache[ko % 3, jo * 64 + ji, kio * 16 + kii])  reassoc asynchronous
-  help: in_flight and together place waits and barriers; steps after it must leave them where they are"""
+  help: async_mma and commit_mma_group place waits and barriers; steps after it must leave them where they are"""
     )
 
 
@@ -290,5 +290,5 @@ def test_registers_are_known():
         str(error.value)
         == """\
 error[target]: products that go on add to registers, and which of C_acc depends on a loop
-  help: unroll the loops between in_flight's and the product"""
+  help: unroll the loops between async_mma's and the product"""
     )
