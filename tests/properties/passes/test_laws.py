@@ -163,7 +163,7 @@ def test_long_loops_are_polled():
 
 
 @pytest.mark.parametrize("name", ["matmul", "sequence", "lag", "nothing"])
-def test_what_is_brief_for_all_sizes_is_brief_for_each(name: str):
+def test_what_is_short_for_all_sizes_is_short_for_each(name: str):
     """The bound of a symbolic kernel's work holds at every size up to the one it was asked for,
     and is near it.
     """

@@ -112,7 +112,7 @@ def test_the_target_changes_while_threads_call():
 
 
 def test_threads_call_one_kernel():
-    """Brief kernels let go of the GIL and share nothing."""
+    """Short kernels let go of the GIL and share nothing."""
     kernel = tx.schedule(
         tx.op("op f(X: f32[N, N]) -> Y: f32[N] { T[i, j] = X[i, j] + X[j, i]  Y[i] = sum(j: T[i, j]) }"), N=50
     ).compile()

@@ -103,7 +103,7 @@ int main(void) {
     tx_watch_interrupts();
     if (memory())
         return 2;
-    if (call(DURATION_LONG) || call(DURATION_BRIEF) || call(DURATION_INSTANT))
+    if (call(DURATION_INTERRUPTIBLE) || call(DURATION_SHORT) || call(DURATION_TRIVIAL))
         return 3;
     if (checks())
         return 4;

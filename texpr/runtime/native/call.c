@@ -56,11 +56,11 @@ NOINLINE bool run_interruptible(const Specification *spec, Slot *slots) {
 /* Run the kernel: with the GIL if it is over at once, else without. True if it ran; false with an exception
  * set. */
 INLINE bool run_kernel(const Specification *spec, Slot *slots) {
-    if (spec->duration == DURATION_INSTANT)
+    if (spec->duration == DURATION_TRIVIAL)
         return spec->entry(slots) == KERNEL_DONE || fail(spec);
-    /* A brief kernel cannot be interrupted: Python sees signals when it is back. */
-    if (spec->duration == DURATION_BRIEF ||
-        (spec->brief_up_to && sizes_up_to(spec, slots, spec->brief_up_to))) {
+    /* A short kernel cannot be interrupted: Python sees signals when it is back. */
+    if (spec->duration == DURATION_SHORT ||
+        (spec->short_up_to && sizes_up_to(spec, slots, spec->short_up_to))) {
         void *thread = PyEval_SaveThread();
         const int32_t result = spec->entry(slots);
         PyEval_RestoreThread(thread);

@@ -8,8 +8,8 @@
  * A kernel stopped by a signal that was not meant for it is run again. Kernels do not modify their inputs;
  * those of a plan that do are run again from the first one on, or while interrupts are deferred. The flag
  * goes up only while the main thread is inside a kernel: otherwise Python's own handling is at once. Calls of
- * long kernels that are brief at their sizes are not counted: what such a kernel saw of the flag is in its
- * result, and it is run again as a long one.
+ * interruptible kernels that are short at their sizes are not counted: what such a kernel saw of the flag is
+ * in its result, and it is run again as an interruptible one.
  *
  * Work that must not be left half done runs between `tx_defer_interrupts` and `tx_allow_interrupts`:
  * meanwhile the flag is down, and a signal waits. The high half of the word counts, above the kernels, the
@@ -83,7 +83,7 @@ static void on_interrupt(int signal, void *info, void *context) {
 }
 
 /* Put our handler in front of Python's, if Python's is in place. `signal.signal` takes ours away; the next
- * long kernel puts it back. SIG_DFL, SIG_IGN and handlers of other libraries are left alone. */
+ * interruptible kernel puts it back. SIG_DFL, SIG_IGN and handlers of other libraries are left alone. */
 EXPORT void tx_watch_interrupts(void) {
     SigAction action;
     if (sigaction(SIGINT, NULL, &action))
@@ -151,7 +151,7 @@ EXPORT PyObject *tx_allow_interrupts(PyObject *self, PyObject *const *arguments,
     return PyErr_CheckSignals() ? NULL : none();
 }
 
-/* A long kernel begins. Threads other than the main one first let the interrupted kernels drain. */
+/* An interruptible kernel begins. Threads other than the main one first let the interrupted kernels drain. */
 INLINE void kernel_enter(bool is_main) {
     for (;;) {
         uint64_t word = atomic_load(&tx_interrupted), next = word;
@@ -167,7 +167,7 @@ INLINE void kernel_enter(bool is_main) {
     }
 }
 
-/* A long kernel has returned; the last one takes the flag down. */
+/* An interruptible kernel has returned; the last one takes the flag down. */
 INLINE void kernel_leave(void) {
     uint64_t word = atomic_load(&tx_interrupted), less;
     do

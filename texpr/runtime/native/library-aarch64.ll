@@ -1,6 +1,6 @@
 ; library.c for aarch64: written by scripts/native.py, not to be edited.
 ; clang 19.1.7 -std=c11 -ffreestanding -O2 -Wall -Wextra -Werror -Wno-unused-function -fwrapv -fno-strict-aliasing -fno-vectorize -fno-slp-vectorize -fno-unroll-loops -fPIC -fno-stack-protector -fno-asynchronous-unwind-tables -fomit-frame-pointer -fno-discard-value-names
-; sources bac2f43c9a1bf300481be2b934fca16800d064666a03a6c01eb9a8af70b75fd4
+; sources ee4697474b1c9c0b4fd1656b07ce6089e635e27ad0cacf0458f0d019b245bd6e
 source_filename = "library.c"
 target datalayout = "e-m:e-i8:8:32-i16:16:32-i64:64-i128:128-n32:64-S128-Fn32"
 target triple = "aarch64-unknown-linux-gnu"
@@ -1327,8 +1327,8 @@ if.then.i62.i:
   br i1 %cmp2.i.i, label %if.then25.i, label %if.else28.i.sink.split
 
 lor.lhs.false.i.i:
-  %brief_up_to.i.i = getelementptr inbounds i8, ptr %spec, i64 112
-  %69 = load i64, ptr %brief_up_to.i.i, align 8
+  %short_up_to.i.i = getelementptr inbounds i8, ptr %spec, i64 112
+  %69 = load i64, ptr %short_up_to.i.i, align 8
   %tobool.not.i.i = icmp eq i64 %69, 0
   br i1 %tobool.not.i.i, label %if.end20.i.i, label %land.lhs.true.i.i
 
@@ -1608,8 +1608,8 @@ run_kernel.exit.thread32:
   br label %cleanup
 
 lor.lhs.false.i:
-  %brief_up_to.i = getelementptr inbounds i8, ptr %add.ptr1.i, i64 112
-  %10 = load i64, ptr %brief_up_to.i, align 8
+  %short_up_to.i = getelementptr inbounds i8, ptr %add.ptr1.i, i64 112
+  %10 = load i64, ptr %short_up_to.i, align 8
   %tobool.not.i = icmp eq i64 %10, 0
   br i1 %tobool.not.i, label %if.end20.i, label %land.lhs.true.i
 

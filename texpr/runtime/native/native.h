@@ -132,7 +132,7 @@ typedef PyObject *SetHandler(PyObject *handler);
 typedef PyObject *NewCopy(PyObject *array, int order);
 
 /* Whether a kernel lets go of the GIL and looks for Ctrl-C (`Duration` of spec.py). */
-enum { DURATION_LONG = 0, DURATION_BRIEF = 1, DURATION_INSTANT = 2 };
+enum { DURATION_INTERRUPTIBLE = 0, DURATION_SHORT = 1, DURATION_TRIVIAL = 2 };
 
 /* The specification of a call: 64-bit words that `fast_path.py` packs into a `bytes` object. Behind these
  * words stand the checks, the value of each size (-1: arguments tell it), the argument records, the names. */
@@ -149,7 +149,7 @@ typedef struct {
     SetHandler *set_handler;        /* PyDataMem_SetHandler */
     PyObject *memory_handler;       /* of this library's memory (NEP 49) */
     int64_t checks;                 /* how many there are */
-    int64_t brief_up_to;            /* a long kernel is brief where no size is larger; 0: never */
+    int64_t short_up_to;            /* an interruptible kernel is short where no size is larger; 0: never */
     int64_t prefix;     /* the word in front of the slots: data of code that many callables share */
     int64_t positional; /* how many inputs may be given by position */
     int64_t positional_with_outputs; /* arguments with all outputs by position; -1: they may not be */
