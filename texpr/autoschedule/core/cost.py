@@ -31,7 +31,7 @@ def should_inline(kernel: Kernel, tensor: Tensor, machine: Machine) -> bool:
     ):
         return False
     (around, producer) = written[0]
-    uses, in_rows = 0, _is_in_rows(around, producer, producer.indices)
+    uses, in_rows = 0, _is_in_rows(around, producer.indices)
     for above, s in placed:
         if not mentions(s, tensor):
             continue
@@ -41,7 +41,7 @@ def should_inline(kernel: Kernel, tensor: Tensor, machine: Machine) -> bool:
         if s is producer or iterations(above) > iterations(around):
             return False
         uses += len(_distinct(reads))
-        in_rows &= above[:1] != around[:1] and all(_is_in_rows(above, s, r.indices) for r in reads)
+        in_rows &= above[:1] != around[:1] and all(_is_in_rows(above, r.indices) for r in reads)
     if uses and operations(producer.value) > COSTS.longest_inlined:
         return False
     far = _is_far(tensor, machine, tensor.shape[1:] if in_rows else tensor.shape)
@@ -50,7 +50,7 @@ def should_inline(kernel: Kernel, tensor: Tensor, machine: Machine) -> bool:
     )
 
 
-def _is_in_rows(above: tuple[For | If, ...], s: Store, indices: tuple[Expr, ...]) -> bool:
+def _is_in_rows(above: tuple[For | If, ...], indices: tuple[Expr, ...]) -> bool:
     """Whether each iteration of the outermost loop around a statement uses a row of its own:
     such loops can be joined.
     """

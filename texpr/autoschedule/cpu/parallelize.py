@@ -10,9 +10,6 @@ from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.nest import extent
 from texpr.schedule.structure.loops import find_loops, loops_around, qualified
 
-# Statement instances below which waking another thread costs more than it saves (about 10 us of
-# work).
-
 
 @dataclass(slots=True)
 class Group:

@@ -139,7 +139,7 @@ def _by_threads(builder: ScheduleBuilder, c: Contraction) -> list[str] | None:
     builder.try_apply("vectorize", column)
     builder.try_apply("unroll", (builder.split(term, WRITTEN_OUT, tail="exact") or ("", term))[1])
     if ahead:
-        _begun_ahead(builder, c, terms, apart)
+        _begun_ahead(builder, terms, apart)
     for each in apart:
         each.step(builder)
     return [rows]
@@ -276,7 +276,7 @@ def _by_warps(builder: ScheduleBuilder, c: Contraction, name: str) -> list[str] 
         builder.machine.has_async_copy
         and min(neighbours(a) * a.tensor.dtype.bytes for a in (c.left, c.right)) >= LEAST_COPY
     ):
-        _begun_ahead(builder, c, terms, far)
+        _begun_ahead(builder, terms, far)
     for each in far:
         each.step(builder)
     return [rows]
@@ -325,7 +325,7 @@ def _terms(c: Contraction, deep: int) -> int:
     return deep if n is not None and left >= deep and n < 16 * deep else 2 * deep
 
 
-def _begun_ahead(builder: ScheduleBuilder, c: Contraction, terms: str, far: list[Rows]) -> None:
+def _begun_ahead(builder: ScheduleBuilder, terms: str, far: list[Rows]) -> None:
     """Copies of the next terms are under way while these are multiplied, in as many buffers as two
     blocks at once have memory for.
 

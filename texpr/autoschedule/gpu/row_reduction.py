@@ -219,7 +219,7 @@ def _scheduled(builder: ScheduleBuilder, names: list[str], nests: list[Nest], de
         if nest.reduction:
             _sum(builder, nest, row)
         elif len(nest.spatial) > depth:
-            _elements(builder, nest, depth, row)
+            _elements(builder, nest, row)
     _bind_rows(builder, names, row)
 
 
@@ -279,7 +279,7 @@ def _bind(builder: ScheduleBuilder, threads: str, row: _Row) -> None:
     builder.try_apply("bind", threads, "thread.x")
 
 
-def _elements(builder: ScheduleBuilder, nest: Nest, depth: int, row: _Row) -> None:
+def _elements(builder: ScheduleBuilder, nest: Nest, row: _Row) -> None:
     """Each thread computes its elements of a row."""
     parts, threads, vector = _cut(builder, nest.spatial[-1], row)
     _bind(builder, threads, row)
