@@ -32,17 +32,12 @@ class CostModel:
     """Operations of an element that stay in loops of their own: storing it costs little then, and
     chains of such elements would make one expression that LLVM takes minutes for. Four functions
     and what is around them."""
-    as_long_as_fetching: int = 16
-    """Operations of an element, up to which it takes as long to fetch as to compute: two rows that
-    have less in common, and four vectors of a row, are worth the code."""
     # core.nest
     strided_vector: int = 1
     """Of a vector of every second element, against 0 for one of neighbours."""
     gathered_vector: int = 4
     """Of a vector of elements anywhere."""
-    mostly_empty_vector: int = 3
-    """Of a vector that is mostly empty."""
-    # cpu.threads
+    # cpu.parallelize
     parallel_work: int = 1 << 16
     """Statement instances below which waking another thread costs more than it saves (about 10 us
     of work)."""
@@ -55,6 +50,8 @@ class CostModel:
     beyond_l2: int = 3
     """How much more a byte costs that comes from behind the second cache."""
     # cpu.reduction.reduction
+    mostly_empty_vector: int = 3
+    """Of a vector that is mostly empty, as `strided_vector` and `gathered_vector`."""
     repeated_operand_l1s: int = 4
     """First caches that an operand must fill for its terms to be added in blocks by recurrences."""
     # cpu.gemm.skinny
@@ -71,6 +68,10 @@ class CostModel:
     """The part of the first cache that rows of the left operand of products in tile registers
     have.
     """
+    # cpu.elementwise, cpu.finishing.row_pairs
+    as_long_as_fetching: int = 16
+    """Operations of an element, up to which it takes as long to fetch as to compute: two rows that
+    have less in common, and four vectors of a row, are worth the code."""
     # cpu.elementwise.nontemporal
     common_rows_l1_part: int = 4
     """One part of so many of the first cache is what all rows may use in common, to find it
