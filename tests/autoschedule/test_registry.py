@@ -204,7 +204,7 @@ def test_where_a_template_does_not_go_through_the_next_one_does(
         r for each in choice.decisions for r in each.rejected
     }
     assert f"not {name}: it is sabotaged" in choice.explain()
-    assert choice.steps != before.steps or name in ("Naive", "SingleThread", "CollapsedTerms")
+    assert choice.steps != before.steps or name in ("Naive", "SingleThread")
     assert not any(step.name == "annotate" for step in choice.steps)
     verify_kernel(choice.kernel)
     s.steps[:], s.kernel = choice.steps, choice.kernel
@@ -249,6 +249,20 @@ def test_what_no_template_takes_is_left_as_it_is():
     assert apply_first(builder, (Refuses(),), None, "Y") is None and builder.steps == []
     (decision,) = builder.decisions
     assert (decision.template, decision.rejected) == ("", (("Refuses", "it does not fit"),))
+
+
+def test_a_fault_undoes_the_choices_for_its_nest(monkeypatch: pytest.MonkeyPatch):
+    """Its loops were joined first: that step is left out, and nothing says that it was taken."""
+
+    def fails(*_: object) -> None:
+        raise IndexError("there is no loop `x`")
+
+    case = CASES["CollapsedLoops"]
+    kind = type(next(t for t in CPU if t.name == "VectorizedElements"))
+    monkeypatch.setattr(kind, "apply", fails)
+    choice = chosen(case)
+    assert [step.name for step in choice.steps] == ["allow_fma", "annotate"]
+    assert "CollapsedLoops" not in taken(choice) and "\n  Y: no template" in choice.explain()
 
 
 def test_a_template_that_raises_is_a_fault_under_verify(monkeypatch: pytest.MonkeyPatch):

@@ -93,14 +93,14 @@ class ScheduleBuilder:
         used = prod(constant_extent(n) for n in nest.loops if access.stride(n.var) != 0)
         return bool(self.machine.caches) and used * access.tensor.dtype.bytes > self.machine.caches[:2][-1]
 
-    def checkpoint(self) -> tuple[Kernel, int]:
+    def checkpoint(self) -> tuple[Kernel, int, int]:
         """The state now, for `rollback`."""
-        return self.kernel, len(self.steps)
+        return self.kernel, len(self.steps), len(self.decisions)
 
-    def rollback(self, checkpoint: tuple[Kernel, int]) -> None:
-        """Leave out the steps since then."""
-        self.kernel = checkpoint[0]
-        del self.steps[checkpoint[1] :]
+    def rollback(self, checkpoint: tuple[Kernel, int, int]) -> None:
+        """Leave out the steps since then, and the decisions that they follow from."""
+        self.kernel, steps, decisions = checkpoint
+        del self.steps[steps:], self.decisions[decisions:]
 
     def transaction(self, work: Callable[[], T | None]) -> T | None:
         """All the steps of a piece of work, or none of them if it gives nothing."""
@@ -127,6 +127,8 @@ class ScheduleBuilder:
             if current().verify:
                 raise
             self.rollback(before)
+            if label:
+                self.decisions.append(Decision(label, ""))
             loops = all_loops(self.kernel)
             for loop in ([n for n in loops if n.tensor == label] or loops[:1])[
                 -1:
