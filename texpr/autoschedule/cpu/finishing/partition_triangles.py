@@ -47,7 +47,7 @@ def _names(kernel: Kernel) -> list[str]:
 def without_edges(builder: ScheduleBuilder, names: Collection[str]) -> None:
     """Separate those of some loops, inner ones first, that are the innermost ones which a condition
     bounds, if it says of their first or last iterations alone that it fails there. What it says in
-    terms of loops around is left to `separated`.
+    terms of loops around is left to `partition_triangles`.
     """
     loops = [n for n in all_loops(builder.kernel) if qualified(n) in names]
     around = {n.var for n in loops}

@@ -45,8 +45,9 @@ class _Dots:
 
     Attributes:
         lane, row, term: loops along the lanes of the instruction, along what it gives to all lanes,
-        and over the terms. panel, shared: the reads that move with `lane` and with `row`. lanes,
-        terms: of the instruction.
+            and over the terms.
+        panel, shared: the reads that move with `lane` and with `row`.
+        lanes, terms: of the instruction.
     """
 
     nest: Nest

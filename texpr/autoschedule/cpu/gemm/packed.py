@@ -533,7 +533,7 @@ def _blocks(builder: ScheduleBuilder, c: _Contraction, tiles: int) -> int:
     """
     nearby, cores = builder.machine.caches[:2][-1], builder.machine.cores
     depth = min(
-        _l2_bytes_left(builder, c),
+        _most_terms(builder, c),
         prod(constant_extent(n) for n in c.nest.reduction if c.packed_operand.stride(n.var) != 0),
     )
     tile = depth * _packed_bytes(c) * c.width
@@ -622,7 +622,7 @@ def _exceeds_l2(builder: ScheduleBuilder, c: _Contraction, access: Access) -> bo
     )
 
 
-def _l2_bytes_left(builder: ScheduleBuilder, c: _Contraction) -> int:
+def _most_terms(builder: ScheduleBuilder, c: _Contraction) -> int:
     """The most terms of a block: all if they are few, else as many as move least memory.
 
     With blocks of d terms, of which the second cache holds S elements of the panel, each sum goes
@@ -644,11 +644,11 @@ def _packed_bytes(c: _Contraction) -> int:
 
 def _depths(builder: ScheduleBuilder, c: _Contraction) -> tuple[list[str], list[str]]:
     """Names of the reduction loops outside and inside a block, cut so that the inner ones have
-    at most `_room` terms.
+    at most `_most_terms`.
     """
     deep: list[str] = []
     shallow: list[str] = []
-    room = _l2_bytes_left(builder, c)
+    room = _most_terms(builder, c)
     for loop in reversed(c.nest.reduction):
         name, n = qualified(loop), constant_extent(loop)
         if not deep and n <= room:

@@ -141,7 +141,7 @@ def _vectorize_outputs(
     inside: list[str] = []
     if rows is not None:
         row_outer, row_inner = builder.split_if_longer(qualified(rows), height, "peel" if block else tail)
-        at = 0 if _row_block_fits_l1(builder, nest, rows) else len(spatial)
+        at = 0 if _uses_own_rows(builder, nest, rows) else len(spatial)
         spatial[at:at] = [row_outer] if row_outer else []
         inside.append(row_inner)
     spatial += [outer] if outer else []
@@ -212,7 +212,7 @@ def _reduction_block_for_l1(builder: ScheduleBuilder, nest: Nest, best: For, row
     return block if block and terms % block == 0 else 0
 
 
-def _row_block_fits_l1(builder: ScheduleBuilder, nest: Nest, rows: For) -> bool:
+def _uses_own_rows(builder: ScheduleBuilder, nest: Nest, rows: For) -> bool:
     """Whether cores that have some rows of a recurrence each use what they have computed
     themselves, and not what others have.
     """
