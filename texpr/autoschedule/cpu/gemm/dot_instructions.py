@@ -19,6 +19,8 @@ from texpr.autoschedule.core.template import (
     Scheduled,
     Stage,
 )
+from texpr.autoschedule.cpu.gemm.packing import permission
+from texpr.autoschedule.cpu.gemm.work_split import whole_rounds
 from texpr.ir.build import integer
 from texpr.ir.instructions import INSTRUCTIONS, meaning
 from texpr.ir.loop import For
@@ -59,11 +61,6 @@ class _Dots:
     shared: Access
     lanes: int
     terms: int
-
-    @property
-    def permitted(self) -> dict[str, bool]:
-        """What the step must say of roundings."""
-        return {"reassoc": True} if INSTRUCTIONS[self.instruction].flushes_denormals else {}
 
 
 class DotInstructions:
@@ -177,7 +174,7 @@ def _scheduled(builder: ScheduleBuilder, d: _Dots) -> list[str] | None:
     builder.try_apply("vectorize", lane)
     # The layout comes last: only now are all indices sums of tiles and places in them.
     if not builder.try_apply("layout", buffer, form) or not builder.try_apply(
-        "tensorize", lane, d.instruction, **d.permitted
+        "tensorize", lane, d.instruction, **permission(d.instruction)
     ):
         return None
     if others or not by_rows or not row_tiles:
@@ -214,8 +211,7 @@ def _blocks(builder: ScheduleBuilder, d: _Dots, tiles: int, width: int) -> int:
     """
     nearby = builder.machine.caches[:2][-1] if builder.machine.caches else 1 << 18
     most = max(1, nearby // 2 // (constant_extent(d.term) * d.panel.tensor.dtype.bytes * width))
-    blocks = -(-tiles // most)
-    return min(-(-blocks // builder.machine.cores) * builder.machine.cores, tiles)
+    return whole_rounds(builder.machine.cores, tiles, most)
 
 
 def _packed(builder: ScheduleBuilder, d: _Dots, at: str, width: int) -> tuple[str, str, str] | None:

@@ -20,8 +20,10 @@ from texpr.autoschedule.core.template import (
     Scheduled,
     Stage,
 )
+from texpr.autoschedule.cpu.gemm.packing import permission
+from texpr.autoschedule.cpu.gemm.work_split import whole_rounds
 from texpr.ir.build import integer
-from texpr.ir.instructions import INSTRUCTIONS, meaning
+from texpr.ir.instructions import meaning
 from texpr.ir.loop import For
 from texpr.ir.traverse import statements, variables
 from texpr.schedule.analysis.access import Access
@@ -144,8 +146,8 @@ def _scheduled(builder: ScheduleBuilder, s: _Squares) -> list[str] | None:
     for buffer, form in (*packed, (total, f"i j -> i/{s.side} j/{s.side} i%{s.side} j%{s.side}")):
         if not builder.try_apply("layout", buffer, form):
             return None
-    permitted = {"reassoc": True} if INSTRUCTIONS[s.instruction].flushes_denormals else {}
-    return [blocks] if builder.try_apply("tensorize", row, s.instruction, **permitted) else None
+    done = builder.try_apply("tensorize", row, s.instruction, **permission(s.instruction))
+    return [blocks] if done else None
 
 
 def _blocks(builder: ScheduleBuilder, s: _Squares, tiles: int) -> int:
@@ -153,8 +155,7 @@ def _blocks(builder: ScheduleBuilder, s: _Squares, tiles: int) -> int:
     packed: as many for each core.
     """
     most = max(1, builder.l2_budget // (constant_extent(s.term) * s.right.tensor.dtype.bytes * s.width))
-    blocks = -(-tiles // most)
-    return min(-(-blocks // builder.machine.cores) * builder.machine.cores, tiles)
+    return whole_rounds(builder.machine.cores, tiles, most)
 
 
 def _packed(

@@ -12,7 +12,7 @@ from texpr.autoschedule.cpu import scalable_vectors as any_length
 from texpr.ir.build import integer
 from texpr.ir.dtypes import DType
 from texpr.ir.expr import Read, Tensor
-from texpr.ir.instructions import transpose
+from texpr.ir.instructions import INSTRUCTIONS, transpose
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables
 from texpr.schedule.analysis.access import Access
@@ -30,6 +30,11 @@ TOGETHER = WAYS
 """Rows that are copied side by side: a first cache holds their lines even where they lie a
 multiple of `ALIAS` apart.
 """
+
+
+def permission(instruction: str) -> dict[str, bool]:
+    """The permission that a `tensorize` to an instruction needs."""
+    return {"reassoc": True} if INSTRUCTIONS[instruction].flushes_denormals else {}
 
 
 def copy_operand(

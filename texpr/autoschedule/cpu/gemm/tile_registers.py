@@ -28,9 +28,11 @@ from texpr.autoschedule.core.template import (
     Scheduled,
     Stage,
 )
+from texpr.autoschedule.cpu.gemm.packing import permission
+from texpr.autoschedule.cpu.gemm.work_split import whole_rounds
 from texpr.ir.build import integer
 from texpr.ir.expr import Tensor
-from texpr.ir.instructions import INSTRUCTIONS, meaning
+from texpr.ir.instructions import meaning
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables
 from texpr.schedule.analysis.access import Access
@@ -74,11 +76,6 @@ class _Tiles:
     right: Access
     others: list[For]
     group: int
-
-    @property
-    def permitted(self) -> dict[str, bool]:
-        """What the step must say of roundings."""
-        return {"reassoc": True} if INSTRUCTIONS[self.instruction].flushes_denormals else {}
 
     @property
     def of_sums(self) -> tuple[int, int]:
@@ -221,7 +218,7 @@ def _scheduled(builder: ScheduleBuilder, t: _Tiles) -> list[str] | None:
         return None
     if not all(builder.try_apply("tensorize", loop, name) for _, loop, name in moves):
         return None
-    if not builder.try_apply("tensorize", row, t.instruction, **t.permitted):
+    if not builder.try_apply("tensorize", row, t.instruction, **permission(t.instruction)):
         return None
     builder.try_apply("vectorize", lane)  # of what no instruction runs
     return [*others, blocks]
@@ -245,8 +242,7 @@ def _blocks(builder: ScheduleBuilder, t: _Tiles, tiles: int) -> int:
     packed: as many for each core.
     """
     most = max(1, builder.l2_budget // (constant_extent(t.term) * t.right.tensor.dtype.bytes * WIDE * SIDE))
-    blocks = -(-tiles // most)
-    return min(-(-blocks // builder.machine.cores) * builder.machine.cores, tiles)
+    return whole_rounds(builder.machine.cores, tiles, most)
 
 
 def _dimension(a: Access, loop: For) -> int:

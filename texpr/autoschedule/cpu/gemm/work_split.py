@@ -31,6 +31,14 @@ def busiest_of(tiles: int, block: int, cores: int) -> int:
     return rounds * block + (block if others else tiles - rounds * cores * block)
 
 
+def whole_rounds(cores: int, tiles: int, most: int) -> int:
+    """How many blocks of at most `most` tiles there are: as many for each core, if there are as
+    many tiles.
+    """
+    blocks = -(-tiles // most)
+    return min(-(-blocks // cores) * cores, tiles)
+
+
 def used_again(builder: ScheduleBuilder, panel: Access, others: list[For]) -> str:
     """The outermost loop that uses the whole panel again, if it has an iteration for each core;
     nothing where a loop moves the panel.
