@@ -75,6 +75,13 @@ class Nest:
             total *= extent(loop)
         return total
 
+    def contiguous(self, least: int = 0) -> For | None:
+        """The outermost loop of at least so many iterations along which neighbours in the target are
+        neighbours in memory.
+        """
+        along = (n for n in self.spatial if self.accesses[0].stride(n.var) == 1)
+        return next((n for n in along if constant_extent(n) >= least), None)
+
     def cost(self, loop: For) -> int:
         """What vectorizing `loop` costs: nothing for an access that stays or moves by one element
         either way, a little for a read of every second one, much for a gather."""

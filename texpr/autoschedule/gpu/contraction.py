@@ -53,15 +53,21 @@ class Contraction:
         ]
 
 
-def contraction(nest: Nest) -> Contraction | NoMatch:
-    """A nest as a contraction, if it is one and tiles pay."""
+def no_product(nest: Nest) -> NoMatch | None:
+    """The reason why a nest is no sum of products of two reads, by itself; None if it is one."""
     if not nest.reduction:
         return NO_REDUCTION
     apart = nest.recurrent or nest.enclosing_loops or nest.outer
     if apart or nest.main.update != "add" or len(nest.accesses) != 3 or not is_product(nest.main.value):
         return NOT_A_PRODUCT
-    target, term = nest.accesses[0], nest.reduction[-1]
-    column = next((n for n in nest.spatial if target.stride(n.var) == 1), None)
+    return None
+
+
+def contraction(nest: Nest) -> Contraction | NoMatch:
+    """A nest as a contraction, if it is one and tiles pay."""
+    if (wrong := no_product(nest)) is not None:
+        return wrong
+    term, column = nest.reduction[-1], nest.contiguous()
     right = next((a for a in nest.accesses[1:] if column is not None and a.stride(column.var) != 0), None)
     if column is None or right is None:
         return NoMatch("no operand moves along the columns")

@@ -21,8 +21,9 @@ from math import prod
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, extent
 from texpr.autoschedule.core.numbers import even
-from texpr.autoschedule.core.template import NO_REDUCTION, NOT_A_PRODUCT, NoMatch, Scheduled, Stage
-from texpr.autoschedule.gpu.shared_memory import is_product, on_blocks, shared
+from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
+from texpr.autoschedule.gpu.contraction import no_product
+from texpr.autoschedule.gpu.shared_memory import on_blocks, shared
 from texpr.ir.affine import linear
 from texpr.ir.build import integer
 from texpr.ir.loop import For
@@ -93,11 +94,8 @@ class GpuConvolution:
 
 
 def _windows(nest: Nest) -> _Windows | NoMatch:
-    if not nest.reduction:
-        return NO_REDUCTION
-    apart = nest.recurrent or nest.enclosing_loops or nest.outer
-    if apart or nest.main.update != "add" or len(nest.accesses) != 3 or not is_product(nest.main.value):
-        return NOT_A_PRODUCT
+    if (wrong := no_product(nest)) is not None:
+        return wrong
     if (
         any(integer(n.extent) is None for n in nest.reduction)
         or prod(map(extent, nest.reduction)) < LEAST_TERMS

@@ -63,9 +63,7 @@ def _turn(builder: ScheduleBuilder, nest: Nest) -> _Turn | NoMatch:
         return NoMatch("a sum or a recurrence")
     lanes, wide = builder.vector_lanes(nest), nest.main.tensor.dtype.bytes >= 4
     least = lanes if wide else min(lanes, *_SMALLER)
-    lane = next(
-        (n for n in nest.spatial if nest.accesses[0].stride(n.var) == 1 and constant_extent(n) >= least), None
-    )
+    lane = nest.contiguous(least)
     if lane is None:
         return NoMatch("few elements side by side")
     across = [a for a in nest.accesses[1:] if a.stride(lane.var) not in (0, 1)]

@@ -98,9 +98,7 @@ def _dots(builder: ScheduleBuilder, nest: Nest) -> _Dots | NoMatch:
             continue
         left, right = (t.dtype for t in meaning(name).inputs)
         lanes, terms = (integer(n) or 0 for n in meaning(name).inputs[1].shape)
-        lane = next(
-            (n for n in nest.spatial if target.stride(n.var) == 1 and constant_extent(n) >= lanes), None
-        )
+        lane = nest.contiguous(lanes)
         if (
             lane is None
             or constant_extent(term) < terms

@@ -130,9 +130,7 @@ def _contraction(builder: ScheduleBuilder, nest: Nest) -> _Contraction | NoMatch
         return NoMatch("a recurrence, or a machine with few registers")
     if any(integer(n.extent) is None for n in nest.loops):
         return UNKNOWN_EXTENTS
-    lane = next(
-        (n for n in nest.spatial if nest.accesses[0].stride(n.var) == 1 and constant_extent(n) >= lanes), None
-    )
+    lane = nest.contiguous(lanes)
     moving = [] if lane is None else [a for a in nest.accesses[1:] if a.stride(lane.var) != 0]
     if lane is None or len(moving) != 1:
         return NoMatch("no vector of elements along which one operand alone moves")

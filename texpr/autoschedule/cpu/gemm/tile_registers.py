@@ -119,7 +119,7 @@ def _tiles(builder: ScheduleBuilder, nest: Nest) -> _Tiles | NoMatch:
     if any(integer(n.extent) is None for n in nest.loops):
         return UNKNOWN_EXTENTS
     target, term = nest.accesses[0], nest.reduction[0]
-    lane = next((n for n in nest.spatial if target.stride(n.var) == 1), None)
+    lane = nest.contiguous()
     right = next((a for a in nest.accesses[1:] if lane is not None and a.stride(lane.var)), None)
     if lane is None or right is None:
         return NoMatch("no operand moves along the columns")

@@ -97,10 +97,7 @@ def _product(builder: ScheduleBuilder, nest: Nest) -> _Product | NoMatch:
     lanes = builder.vector_lanes(nest)
     if nest.recurrent or nest.main.update is None or not builder.machine.vector_bytes:
         return NoMatch("no sum, or a machine without vectors")
-    lane = next(
-        (n for n in nest.spatial if nest.accesses[0].stride(n.var) == 1 and constant_extent(n) >= 2 * lanes),
-        None,
-    )
+    lane = nest.contiguous(2 * lanes)
     moving = [] if lane is None else [a for a in nest.accesses[1:] if a.stride(lane.var) != 0]
     if lane is None or len(moving) != 1 or moving[0].stride(lane.var) == 1:
         return NoMatch("no operand that lies along the sum moves with vectors of elements")
