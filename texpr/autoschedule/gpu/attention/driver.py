@@ -86,8 +86,8 @@ def _moves(terms: For, rows: Sequence[For]) -> bool:
 
 
 def _scheduled(builder: ScheduleBuilder, maximum: str, way: type[Work]) -> Scheduled | NoMatch | None:
-    before = {n.label for n in find_nests(builder.kernel)}
-    old = next(n for n in find_nests(builder.kernel) if n.label == maximum)
+    nests = find_nests(builder.kernel)
+    before, old = {n.label for n in nests}, next(n for n in nests if n.label == maximum)
     scores, depth = old.accesses[1].tensor.name, len(old.spatial)
     along = {"rows": way.high} if _moves(old.reduction[0], old.spatial) else {}
     if not builder.try_apply("online_softmax", maximum, way.wide, **along, reassoc=True):
