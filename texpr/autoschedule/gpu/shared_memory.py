@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import gcd, prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
-from texpr.autoschedule.core.layouts import layout_with_last_dim
+from texpr.autoschedule.core.layouts import dimension_names, layout_with_last_dim
 from texpr.autoschedule.gpu.persistent_grid import rows_together
 from texpr.autoschedule.gpu.row_reduction import LANES, VECTOR_BYTES, fused
 from texpr.ir.affine import linear
@@ -203,7 +203,7 @@ def in_rows(builder: ScheduleBuilder, buffer: Tensor, threads: tuple[int, ...], 
     row = ROW // buffer.dtype.bytes
     if integer(buffer.shape[-1]) != row:
         panels = builder.split(loops[1], row, tail="exact")
-        *names, last = "abcdefghijklmnopqrstuvwxyz"[: buffer.rank]
+        *names, last = dimension_names(buffer)
         form = f"{' '.join([*names, last])} -> {last}/{row} {' '.join(names)} {last}%{row}"
         if panels is None or not builder.try_apply("layout", buffer.name, form):
             return False

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.layouts import dimension_names
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.template import (
     NO_REDUCTION,
@@ -232,7 +233,7 @@ def _packed(builder: ScheduleBuilder, d: _Dots, at: str, width: int) -> tuple[st
     builder.try_apply("reorder", groups, panels, lane, term)
     builder.try_apply("unroll", term)
     builder.try_apply("vectorize", lane)
-    names = list("abcdefghijklmnop"[: buffer.rank])
+    names = dimension_names(buffer)
     rest = " ".join(n for i, n in enumerate(names) if i not in (j, k))
     form = f"{names[j]}/{width} {names[k]}/{d.terms} {names[j]}%{width} {names[k]}%{d.terms}"
     return groups, buffer.name, f"{' '.join(names)} -> {rest + ' ' if rest else ''}{form}"

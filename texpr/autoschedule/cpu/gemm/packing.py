@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.layouts import dimension_names
 from texpr.autoschedule.core.nest import Nest
 from texpr.autoschedule.cpu import scalable_vectors as any_length
 from texpr.ir.build import integer
@@ -85,7 +86,7 @@ def pack_panels(builder: ScheduleBuilder, buffer: Tensor, d: int, factor: int, i
         in_line: neighbours along `d` are neighbours in the tensor too; else a cache line at a time
             is transposed.
     """
-    names = list("abcdefghijklmnop"[: buffer.rank])
+    names = dimension_names(buffer)
     cut = builder.split(f"{buffer.name}.d{d}", factor)
     if cut is None:
         return ""

@@ -18,6 +18,7 @@ from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.cost_model import COSTS
+from texpr.autoschedule.core.layouts import dimension_names
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.numbers import even
 from texpr.autoschedule.core.template import (
@@ -249,13 +250,9 @@ def _dimension(a: Access, loop: For) -> int:
     return next(d for d, i in enumerate(a.indices) if loop.var in variables(i))
 
 
-def _names(buffer: Tensor) -> str:
-    return "abcdefghijklmnop"[: buffer.rank]
-
-
 def _form(buffer: Tensor, along: int, term: int, group: int) -> str:
     """A layout in tiles: `group` terms beside each other, for all rows of a tile."""
-    names = _names(buffer)
+    names = dimension_names(buffer)
     i, k = names[along], names[term]
     rest = "".join(f"{n} " for n in names if n not in (i, k))
     return f"{' '.join(names)} -> {rest}{i}/{SIDE} {k}/{group} {i}%{SIDE} {k}%{group}"
@@ -263,7 +260,7 @@ def _form(buffer: Tensor, along: int, term: int, group: int) -> str:
 
 def _in_pairs(buffer: Tensor, groups: int) -> str:
     """A layout of panels, such that the tiles that are loaded together follow each other."""
-    names = _names(buffer) + "yz"
+    names = dimension_names(buffer) + "yz"
     *rest, panel, term, row, group = names[: buffer.rank + 2]
     outer, inner = (f"{term}/{groups}", f" {term}%{groups}") if groups > 1 else (term, "")
     together = f"{panel}/{WIDE} {outer} {panel}%{WIDE}{inner}"
