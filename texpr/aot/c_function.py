@@ -1,4 +1,4 @@
-"""What a C program may call, as a record."""
+"""Functions for C programs, as records."""
 
 from __future__ import annotations
 

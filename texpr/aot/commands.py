@@ -16,7 +16,7 @@ _MOST_NOTES = 4
 def made_by(
     source: bytes, name: str, result: str, command: Callable[[str, str], list[str]]
 ) -> tuple[bytes, str]:
-    """What a command, from two paths, makes of a file, and what it says.
+    """The file that a command makes of another file, and the command's output.
 
     Raises:
         ResourceError: it takes too long.

@@ -16,7 +16,7 @@ _UNKNOWN = "is not defined for option 'gpu-name'"
 
 
 def find_tool(name: str) -> str | None:
-    """Where a tool such as `ptxas` is; None if it is not installed. The one on the path comes
+    """Path of a tool such as `ptxas`; None if it is not installed. The one on the path comes
     first.
 
     The packages have no scripts: theirs lie in `nvidia/cu13/bin`, in `nvidia/cuda_nvcc/bin` before
@@ -35,7 +35,7 @@ def find_tool(name: str) -> str | None:
 
 
 def assembled(ptx: str, target: Target, *options: str) -> tuple[bytes, str]:
-    """What a driver loads without compiling, and what ptxas says of it.
+    """Code that a driver loads without compiling, and the output of ptxas.
 
     Raises:
         ResourceError: ptxas is not installed, or takes too long.

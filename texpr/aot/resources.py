@@ -1,5 +1,5 @@
-"""What a GPU's own assembler says that kernels need: registers of a thread, bytes that do not
-fit them, shared memory.
+"""Resources of kernels by a GPU's own assembler: registers of a thread, bytes that do not fit them,
+shared memory.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Needed:
 
 
 def needed(ptx: str, target: Target) -> list[Needed]:
-    """What ptxas says of the kernels in a text.
+    """Resources of the kernels in a text, as ptxas reports them.
 
     Raises:
         ResourceError: ptxas is not installed, or takes too long.
