@@ -27,7 +27,7 @@ class Product:
 
     @property
     def size(self) -> int:
-        """How many operations it is."""
+        """Number of operations."""
         return len(self.above) + len(self.below) + (abs(self.coefficient) != 1)
 
     def expr(self) -> Expr:
@@ -64,7 +64,7 @@ class Product:
         )
 
     def over(self, other: Product) -> Product:
-        """What is left of it when divided by some of its own factors."""
+        """The quotient by some of its own factors."""
         return self.times(Product(1.0 / other.coefficient, other.below, other.above, self.dtype))
 
 

@@ -68,7 +68,7 @@ def _without_zeros(equations: Equations, book: _Book, candidates: set[Tensor]) -
 
 
 def _is_passed(tensor: Tensor, equations: Equations) -> bool:
-    """Whether a call takes it."""
+    """True if a call takes the tensor as an argument."""
     return any(isinstance(e, Invoke) and tensor in e.args for e in equations)
 
 
@@ -82,7 +82,7 @@ class _Known:
 
 
 class _Book:
-    """What the primal defines: products, and means."""
+    """Definitions of the primal: products, and means."""
 
     def __init__(self, primal: Sequence[Equation | Invoke]) -> None:
         self.definitions = definitions(primal)
@@ -93,7 +93,7 @@ class _Book:
         ]
 
     def is_mean(self, mean: Expr, e: Expr, axes: tuple[Axis, ...]) -> bool:
-        """Whether `mean` is the sum of `e` over the axes, divided by their number."""
+        """True if `mean` is the sum of `e` over the axes, divided by their number."""
         if not isinstance(mean, Read) or mean.tensor not in self.definitions or mean.guard is not None:
             return False
         equation = self.definitions[mean.tensor]

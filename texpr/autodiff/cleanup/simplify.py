@@ -1,5 +1,5 @@
-"""What makes a gradient read like the formula in a book: equal equations once, copies and small
-steps written in place, nothing dead.
+"""Simplification of gradients to the form of a formula in a book: equal equations once, copies and
+small steps written in place, nothing dead.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def in_order(equations: Sequence[Equation | Invoke]) -> Equations:
 
 
 def _continues(equation: Equation | Invoke, before: Sequence[Equation | Invoke]) -> bool:
-    """Whether it updates what an equation before it defines or updates."""
+    """True if an equation updates a tensor that an equation before it defines or updates."""
     return (
         isinstance(equation, Equation)
         and equation.update is not None
@@ -263,8 +263,8 @@ def _inline_into(equation: Equation, found: dict[Tensor, Equation], done: set[Te
 
 
 def _covers(read: Read, equation: Equation) -> bool:
-    """Whether the read's indices are all the equation's axes and binders: then nothing is
-    computed twice.
+    """True if the read's indices are all the equation's axes and binders: then nothing is computed
+    twice.
     """
     axes = [n for n in walk(equation) if isinstance(n, Axis)]
     return len(axes) == len(read.indices) and {id(axis.var) for axis in axes} == {id(i) for i in read.indices}

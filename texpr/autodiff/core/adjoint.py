@@ -38,7 +38,7 @@ class _Job:
 def contributions(
     equation: Equation, cotangent: Tensor, active: set[Tensor], forward: Forward, folds: Folds
 ) -> list[Contribution]:
-    """What each active read of the equation receives, in the order of the text.
+    """The contribution to each active read of the equation, in the order of the text.
 
     Raises:
         CheckError: a scalar function without a rule.

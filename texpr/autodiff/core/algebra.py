@@ -25,7 +25,7 @@ def zero(dtype: DType) -> Const:
 
 
 def is_value(e: Expr, value: float) -> bool:
-    """Whether `e` is this float literal."""
+    """True if `e` is this float literal."""
     return isinstance(e, Const) and e.dtype.is_float and e.value == value
 
 
@@ -103,8 +103,8 @@ def choose(conditions: tuple[Expr, ...], value: Expr) -> Expr:
 
 
 def _defined_with(condition: Expr, first: Expr) -> bool:
-    """Whether `condition` can be computed wherever `first` can: each of its reads is where
-    `first` reads an array of that shape.
+    """True if `condition` can be computed wherever `first` can: each of its reads is where `first`
+    reads an array of that shape.
     """
     firsts = [n for n in walk(first) if isinstance(n, Read)]
     return all(any(_same_place(n, other) for other in firsts) for n in walk(condition) if isinstance(n, Read))

@@ -1,4 +1,4 @@
-"""Where in an equation a value is computed, and what it contributes to a cotangent."""
+"""Scope of a value in an equation, and its contribution to a cotangent."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def inside(read: Read) -> Expr:
 
 
 def read_guard(guard: Guard | None, tensor: Tensor) -> Guard | None:
-    """How to read what was written through `guard`: what was dropped is 0."""
+    """The guard of a read of elements written through `guard`: dropped elements are 0."""
     if guard is None or guard.mode != "drop":
         return guard
     return Guard("value", build.literal(0, tensor.dtype))

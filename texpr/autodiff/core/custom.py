@@ -67,7 +67,9 @@ def custom_gradient(program: Program, wrt: Sequence[str], outputs: Sequence[str]
 
 
 def _check_shapes(program: Program, gradient: Program, wrt: Sequence[str]) -> None:
-    """What the gradient takes and gives has the types and shapes of what it is named after."""
+    """Check that the gradient's inputs and outputs have the types and shapes of the tensors they
+    are named after.
+    """
     primal = {t.name: t for t in (*program.inputs, *program.outputs)}
     primal = {f"d{t.name}": t for t in program.outputs} | primal
     pairs = [(t, primal[t.name]) for t in gradient.inputs] + [

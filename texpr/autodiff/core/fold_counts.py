@@ -1,4 +1,4 @@
-"""What an instance of an equation counts in the element it is folded into.
+"""Weight of an instance of an equation in the element it is folded into.
 
 The value of `T[e(x)] op= v(x)` changes with v(x) by a weight: 1 for `+=`. For `max=` and `min=` it
 is 1 / n where v(x) is what n instances found, else 0: PyTorch's scatter_reduce shares in the same
@@ -101,6 +101,6 @@ class Folds:
 
 
 def _hits(equation: Equation) -> Expr:
-    """Whether the value of an instance is what its element became."""
+    """The condition that the value of an instance is the value that its element became."""
     found = Read(equation.target, equation.indices, read_guard(equation.guard, equation.target))
     return Compare("==", convert(equation.value, equation.target.dtype), found)

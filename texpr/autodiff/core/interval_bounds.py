@@ -33,8 +33,8 @@ from texpr.ir.traverse import rewrite, variables, walk
 
 
 def never_negative(e: Expr, axes: Sequence[Axis]) -> bool:
-    """Whether e >= 0 follows from the ranges of `axes` (outermost first) and sizes being at
-    least 0.
+    """True if e >= 0 follows from the ranges of `axes` (outermost first) and sizes being at least
+    0.
     """
     form = _least(linear(e))
     for axis in reversed(axes):
@@ -47,7 +47,7 @@ def never_negative(e: Expr, axes: Sequence[Axis]) -> bool:
 
 
 def surely_natural(e: Expr) -> bool:
-    """Whether e >= 0 follows from sizes being at least 0, whichever operand an extreme is."""
+    """True if e >= 0 follows from sizes being at least 0, whichever operand an extreme is."""
     form = linear(e)
     extreme = next(((t, c) for t, c in form.terms if isinstance(t, Max | Min)), None)
     if extreme is None:
@@ -90,8 +90,8 @@ def _extremes(term: Expr) -> tuple[Expr, Expr] | None:
 
 
 def without_data(e: Expr, axes: Collection[Var], sign: int) -> Expr | None:
-    """What `e` never exceeds (sign 1), or never falls below (sign -1), without data that the
-    variables choose: itself where it has none; None where nothing is declared of such data.
+    """Upper bound of `e` (sign 1), or lower bound (sign -1), without data that the variables
+    choose: itself where it has none; None where nothing is declared of such data.
 
     first[i + 1] - k   with `first in 0..N`   ->   N - 1 - k
     """
@@ -123,7 +123,7 @@ def _end(term: Expr, axes: Collection[Var], sign: int) -> Expr | None:
 
 
 def at_least(e: Expr, lo: Expr, axes: Sequence[Axis]) -> bool:
-    """Whether lo <= e is provable; n // c >= lo where n >= c * lo."""
+    """True if lo <= e is provable; n // c >= lo where n >= c * lo."""
     match e:
         case FloorDiv(n, c):
             return never_negative(Sub(n, build.mul(c, lo)), axes)
@@ -131,7 +131,7 @@ def at_least(e: Expr, lo: Expr, axes: Sequence[Axis]) -> bool:
 
 
 def below(e: Expr, hi: Expr, axes: Sequence[Axis]) -> bool:
-    """Whether e < hi is provable; n // c < hi where n < c * hi."""
+    """True if e < hi is provable; n // c < hi where n < c * hi."""
     match e:
         case FloorDiv(n, c):
             return never_negative(Sub(Sub(build.mul(c, hi), n), index(1)), axes)
@@ -165,8 +165,8 @@ def _divided(node: FloorDiv | Mod, form: Linear, c: int, axes: Sequence[Axis]) -
 
 
 def always_defined(e: Expr, axes: Sequence[Axis]) -> bool:
-    """Whether `e` can be computed at every instance of `axes`: no read may be outside, no
-    maximum may be of nothing.
+    """True if `e` can be computed at every instance of `axes`: no read may be outside, no maximum
+    may be of nothing.
     """
     inner = (*axes, *(n for n in walk(e) if isinstance(n, Axis)))
     for node in walk(e):
@@ -186,9 +186,7 @@ def always_defined(e: Expr, axes: Sequence[Axis]) -> bool:
 
 
 def _has_some(axis: Axis, axes: Sequence[Axis]) -> bool:
-    """Whether a range is not empty; that of a size may be, for no instance more than for
-    another.
-    """
+    """True if a range is not empty; that of a size may be, for no instance more than for another."""
     extent = build.sub(axis.hi, axis.lo)
     return (
         isinstance(extent, Var) and all(extent is not a.var for a in axes) or at_least(extent, index(1), axes)
@@ -196,7 +194,7 @@ def _has_some(axis: Axis, axes: Sequence[Axis]) -> bool:
 
 
 def rectangle(axes: Sequence[Axis], around: Sequence[Axis]) -> bool:
-    """Whether no range of `axes` depends on data or on one of `around`, which they are among."""
+    """True if no range of `axes` depends on data or on one of `around`, which they are among."""
     bound = {axis.var for axis in around}
     return not any(
         isinstance(n, Read | Reduce) or n in bound for axis in axes for n in walk(axis.lo, axis.hi)

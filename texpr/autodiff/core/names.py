@@ -27,7 +27,7 @@ class Names:
         self._extents = list(dict.fromkeys(n for t in tensors for n in t.shape))
 
     def is_extent(self, e: Expr) -> bool:
-        """Whether some tensor of the program has this extent: then none is negative."""
+        """True if some tensor of the program has this extent: then none is negative."""
         return any(same_value(e, n) for n in self._extents)
 
     def fresh(self, wish: str) -> str:

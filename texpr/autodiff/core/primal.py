@@ -224,7 +224,7 @@ def _splittable(equation: Equation, kept: Expr, active: set[int]) -> list[tuple[
 
 
 def _agrees(earlier: tuple[Reduce, Scope], scope: Scope) -> bool:
-    """Whether one equation can serve both places: computed under the same conditions, or needing
+    """True if one equation can serve both places: computed under the same conditions, or needing
     none.
     """
     node, first = earlier
@@ -269,7 +269,7 @@ def shared(value: Expr) -> Expr:
 
 
 def storable(node: Expr, scope: Scope) -> bool:
-    """Whether a temporary can hold `node`: the axes it depends on span a rectangle."""
+    """True if a temporary can hold `node`: the axes it depends on span a rectangle."""
     return rectangle(_needed(node, scope)[0], scope.axes)
 
 

@@ -368,7 +368,7 @@ def absolute(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
 
 @derivative("tf32")
 def tf32(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
-    """That of x: a rounding has none, as those of conversions have none."""
+    """The derivative of x: a rounding has none, as those of conversions have none."""
     return (a,)
 
 

@@ -38,7 +38,8 @@ from texpr.ir.traverse import children, tensors
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What m -> m + t does to a value: `kind` is `same`, `shift` (plus k * t[at]), `scale` (times exp(k * t[at])) or `unknown`.
+    """The effect of m -> m + t on a value: `kind` is `same`, `shift` (plus k * t[at]), `scale`
+    (times exp(k * t[at])) or `unknown`.
 
     `at` holds variables for an expression and positions of dimensions for a tensor.
     """
@@ -199,7 +200,7 @@ def _combined(kind: str, a: Answer, b: Answer, sign: int) -> Answer | None:
 
 
 def _alike(a: Answer, b: Answer) -> Answer:
-    """What two values have in common that become one; 0 stays 0 however it is scaled."""
+    """The common effect on two values that become one; 0 stays 0 however it is scaled."""
     if a == b:
         return a
     if {a.kind, b.kind} == {"scale", "zero"}:

@@ -1,6 +1,4 @@
-"""What a derivative's inputs and outputs are: the tensors asked for, and the sizes that inputs
-tell.
-"""
+"""Inputs and outputs of a derivative: the tensors asked for, and the sizes that inputs tell."""
 
 from __future__ import annotations
 

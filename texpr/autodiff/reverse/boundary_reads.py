@@ -25,8 +25,8 @@ FOLDING = ("clamp", "wrap", "reflect")
 
 
 class _Case(NamedTuple):
-    """Where an index leads: to `at` of a dimension of `size` elements, on the one `side` of it
-    (-1, 0 within it, 1) where `index` is.
+    """One case of a guarded index: it leads to `at` of a dimension of `size` elements, on the one
+    `side` of it (-1, 0 within it, 1) where `index` is.
     """
 
     index: Expr
@@ -135,7 +135,7 @@ def _shortened(axis: Axis, beyond: Linear, side: int) -> tuple[Axis, Expr]:
 
 
 def _holds(gap: Expr, axes: Sequence[Axis], size: Expr) -> bool:
-    """Whether gap >= 0 follows, also from `size` >= 1: there is an element."""
+    """True if gap >= 0 follows, also from `size` >= 1: there is an element."""
     return never_negative(gap, axes) or never_negative(Sub(gap, Sub(size, index(1))), axes)
 
 

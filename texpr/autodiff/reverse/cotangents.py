@@ -30,9 +30,7 @@ CalleeGradient = Callable[[Program, tuple[str, ...], tuple[str, ...]], Program]
 
 @dataclass
 class _Parts:
-    """What a tensor's cotangent is the sum of: a seed, whole tensors from calls, contributions
-    of reads.
-    """
+    """Summands of a tensor's cotangent: a seed, whole tensors from calls, contributions of reads."""
 
     whole: list[Tensor] = field(default_factory=list)
     reads: list[Contribution] = field(default_factory=list)

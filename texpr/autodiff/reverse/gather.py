@@ -57,8 +57,8 @@ class _Term:
 
 
 def gather(contribution: Contribution, target: tuple[Axis, ...], element: tuple[Expr, ...]) -> Expr | None:
-    """What `element`, which is made of the variables of `target`, receives; None where the read
-    cannot be inverted.
+    """The contribution to `element`, which is made of the variables of `target`; None
+    where the read cannot be inverted.
     """
     if contribution.guard is not None and contribution.guard.mode != "value":
         return None
@@ -150,7 +150,7 @@ def _reading(term: _Term, inner: tuple[Axis, ...]) -> tuple[Expr, ...]:
 
 
 def _is_affine(condition: Expr) -> bool:
-    """Whether it compares indices and sizes by arithmetic that proofs follow."""
+    """True if a condition compares indices and sizes by arithmetic that proofs follow."""
     for node in walk(condition):
         match node:
             case Mul(lhs, rhs) if not isinstance(lhs, Const) and not isinstance(rhs, Const):
@@ -165,7 +165,7 @@ def _is_affine(condition: Expr) -> bool:
 
 
 def _narrowed(axis: Axis, widened: Axis) -> list[Expr]:
-    """What says of a place in the wider range that it is in the axis."""
+    """Conditions that hold where a place in the wider range is in the axis."""
     low = [] if axis.lo is widened.lo else [_at_most(axis.lo, axis.var)]
     return low if axis.hi is widened.hi else [*low, build.compare("<", axis.var, axis.hi)]
 
@@ -213,7 +213,7 @@ def _as_sum(term: _Term) -> Expr:
 
 
 def _by_kind(conditions: tuple[Expr, ...]) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
-    """Those that read nothing, which need no protection, and the others."""
+    """Conditions that read nothing, which need no protection, and the others."""
     return tuple(c for c in conditions if not tensors(c)), tuple(c for c in conditions if tensors(c))
 
 
@@ -320,9 +320,7 @@ def _gives_zero(guard: Guard | None) -> bool:
 
 
 def _vanishes_with(root: Expr, read: Read) -> bool:
-    """Whether `root` is 0 where `read` is 0, whatever else it is computed from (infinities
-    aside).
-    """
+    """True if `root` is 0 where `read` is 0, whatever else it is computed from (infinities aside)."""
     done: dict[int, bool] = {}
     stack: list[tuple[Node, bool]] = [(root, False)]
     while stack:

@@ -222,7 +222,7 @@ class _Solver:
         self.values[var] = divided(value, known)
 
     def solution(self) -> Solution | None:
-        """What was found; None if the ranges of the remaining axes cannot be put in order."""
+        """The solution; None if the ranges of the remaining axes cannot be put in order."""
         remaining = tuple(self._resolved(axis) for axis in self.axes.values())
         if not _in_order(remaining):
             return None
@@ -253,7 +253,7 @@ def _rounds(extent: Expr, c: Expr) -> Expr:
 
 
 def _in_order(axes: Sequence[Axis]) -> bool:
-    """Whether each range uses only variables of axes before it."""
+    """True if each range uses only variables of axes before it."""
     later = {axis.var for axis in axes}
     for axis in axes:
         if later & (free_variables(axis.lo) | free_variables(axis.hi)):

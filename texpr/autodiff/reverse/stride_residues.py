@@ -48,7 +48,7 @@ def _remainders(terms: Iterable[Expr]) -> Iterator[tuple[int, Linear]]:
 
 
 def _is_met(node: Node) -> bool:
-    """Whether a remainder is compared with what was found, as where a maximum is."""
+    """True if a remainder is compared with a value that was read, as where a maximum is."""
     sides = (type(node.lhs), type(node.rhs)) if isinstance(node, Compare) else ()
     return Mod in sides and Read in sides
 
