@@ -1,4 +1,4 @@
-"""Where all stages meet: operators, schedules, compiled kernels.
+"""The top of the compiler: operators, schedules, compiled kernels.
 
 text -lang-> Program -specialize, lower-> Kernel -steps-> Kernel -loop passes-> Kernel -targets-> Artifact -runtime-> callable.
 `Op` keeps what was made: one Program per dtypes and constants (its proofs hold for all sizes), one

@@ -1,5 +1,5 @@
-"""What of a schedule decides the bits of results: in which order sums are added, and what is
-computed instead of what is written.
+"""The steps of a schedule that decide the bits of results: orders in which sums are added, and
+algebraic rewrites.
 
 Two kernels of a program whose schedules agree in that give the same bits, whatever else their loops
 do. So a kernel of symbolic sizes may serve a call in the place of the one for its shapes.
@@ -22,8 +22,8 @@ Order = tuple[object, ...]
 
 
 def accumulation_order_of(program: Program, sizes: Mapping[Var, int]) -> Order:
-    """What decides the bits of the default kernel for these sizes; equal where kernels agree bit
-    for bit.
+    """The steps that decide the bits of the default kernel for these sizes; equal where kernels
+    agree bit for bit.
     """
     script = chosen_script(program, sizes)
     steps = Schedule(program, sizes).auto().steps if script is None else parse_script(script)
@@ -87,7 +87,7 @@ def _note_halves(step: Step, made: dict[str, Order]) -> None:
 
 
 def _origin(loop: str, made: Mapping[str, Order]) -> object:
-    """How a loop came about; its name, if it was there."""
+    """The steps that made a loop; its name, if it was there."""
     return made.get(loop, loop)
 
 

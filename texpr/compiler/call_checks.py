@@ -1,5 +1,5 @@
-"""What calls are refused for: sizes that no machine holds, requirements of the operator, values
-that inputs exclude.
+"""Refusals of calls: sizes that no machine holds, requirements of the operator, values that inputs
+exclude.
 """
 
 from __future__ import annotations

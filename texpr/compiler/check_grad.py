@@ -16,7 +16,9 @@ from texpr.support.errors import CheckError
 
 _STEP = 1e-6
 MODES = 1e-10
-"""How far u . (J v) and (J^T u) . v may be apart: both are the same sum in another order."""
+"""Largest difference of u . (J v) and (J^T u) . v: both are the same sum in another
+order.
+"""
 Arrays = list[np.ndarray]
 
 
@@ -68,7 +70,7 @@ def check_grad(
 
 
 def gradient_errors(operator: Op, *arrays: object, directions: int = 4, **options: object) -> Errors:
-    """What `check_grad` compares with its bars."""
+    """The errors that `check_grad` compares with its bars."""
     program, given = instance(operator, arrays, options)
     wide = widened(program)
     backward, forward = autodiff.grad(wide), None if _has_registered_gradient(wide) else autodiff.jvp(wide)
@@ -91,8 +93,8 @@ def gradient_errors(operator: Op, *arrays: object, directions: int = 4, **option
 
 
 def _has_registered_gradient(program: Program) -> bool:
-    """Whether it, or what it calls, is extern: then a gradient has been registered, and forward
-    mode has nothing to differentiate.
+    """True if a program, or what it calls, is extern: then a gradient has been registered, and
+    forward mode has nothing to differentiate.
     """
     return not program.equations or any(
         isinstance(e, Invoke) and _has_registered_gradient(e.program) for e in program.equations

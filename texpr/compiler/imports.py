@@ -1,4 +1,4 @@
-"""Where the texts are that a text `use`s: files below a folder, and the operator library."""
+"""Texts for `use`: files below a folder, and the operator library."""
 
 from __future__ import annotations
 

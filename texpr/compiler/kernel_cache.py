@@ -41,7 +41,7 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What a kernel needs to run.
+    """Record of a kernel, with everything it needs to run.
 
     Attributes:
         code: object code.
@@ -77,8 +77,8 @@ def buffers_of(temporaries: tuple[Tensor, ...]) -> tuple[Buffer, ...]:
 
 
 def usable() -> bool:
-    """Whether records may be used: who wants to watch passes, or have them verified, wants them
-    to run. Guarded kernels have other code.
+    """True if records may be used. Options that watch or verify passes need the passes to run, and
+    guarded kernels have other code.
     """
     options = current()
     return options.cache_dir is not None and not options.verify and not options.print and not options.guard

@@ -159,7 +159,7 @@ class Op(callable.Callable):
         constants: Mapping[str, object],
         given: Mapping[str, np.ndarray],
     ) -> Callable[..., object] | None:
-        """What serves calls of this form without Python, if native code can."""
+        """A callable of native code for calls of this form, if native code can."""
         if kernel.symbolic or any(type(v) not in (int, float, bool) for v in constants.values()):
             return None
         assert list(inputs) == [t.name for t in kernel.program.inputs], (
@@ -175,7 +175,7 @@ class Op(callable.Callable):
         return native if callable.is_native(native) else None
 
     def _numbers(self, inputs: Mapping[str, object], given: Mapping[str, np.ndarray]) -> tuple[Numbers, ...]:
-        """Which numbers, in place of those of a call, have the same program: see `_instance`."""
+        """Numbers that may replace those of a call without another program: see `_instance`."""
         variables = {n for n, _ in self.signature.variables}
         free = variables - {p.dtype for p in self.signature.inputs if p.name in given and given[p.name].shape}
         chosen = {p.name: p.dtype in free for p in self.signature.inputs}
@@ -185,7 +185,7 @@ class Op(callable.Callable):
         )
 
     def _call_key(self, arrays: tuple[object, ...], options: Mapping[str, object]) -> tuple:
-        """What decides which kernel serves a call.
+        """Key of a call: it decides which kernel serves it.
 
         Raises:
             TypeError: something cannot be a key.
@@ -367,7 +367,7 @@ def _sizes(program: Program, shapes: tuple[Shape, ...]) -> Mapping[Var, int]:
 
 
 def _kind(value: object) -> object:
-    """What of an argument decides which kernel serves a call.
+    """An argument's part of the key of a call.
 
     Raises:
         TypeError: it is no array and no number.

@@ -1,4 +1,4 @@
-"""What callers need to know of an operator before its dtypes and constants are chosen."""
+"""The signature of an operator, before its dtypes and constants are chosen."""
 
 from __future__ import annotations
 
@@ -246,8 +246,8 @@ def signature_of(op: object) -> Signature:
 
 
 class Options(NamedTuple):
-    """What keyword arguments choose: one program of an operator and the sizes of a kernel.
-    `absent` inputs take their defaults.
+    """Choices by keyword arguments: one program of an operator and the sizes of a kernel. `absent`
+    inputs take their defaults.
     """
 
     dtypes: dict[str, DType]
@@ -281,7 +281,7 @@ def split_options(op, options: Mapping[str, object]) -> Options:
 
 
 def _may_be_absent(signature: Signature, name: str) -> bool:
-    """Whether a name is an input's.
+    """True if a name is an input's, which then has a default.
 
     Raises:
         CallError: it is, and the input has no default.

@@ -53,7 +53,7 @@ KernelPass = Callable[[Kernel], Kernel]
 
 
 TENSOR_PASSES: tuple[Callable[[Program], Program], ...] = (inline_calls, desugar, hoist, needed)
-"""What every program goes through before it becomes loops, in order."""
+"""Passes of every program before it becomes loops, in order."""
 
 
 def ready(program: Program) -> Program:
@@ -76,7 +76,7 @@ def lowered(program: Program) -> Kernel:
 
 
 def loop_passes(target: Target) -> Sequence[KernelPass]:
-    """What every kernel goes through after its schedule, in order."""
+    """Passes of every kernel after its schedule, in order."""
 
     def cut_vectors(kernel: Kernel) -> Kernel:
         return chunk_vectors(kernel, target.machine.vector_bytes or 16)
@@ -169,8 +169,8 @@ _SIZES = tuple(1 << k for k in range(25))
 
 
 def duration(final: Kernel) -> Duration:
-    """Whether a kernel, as it is emitted, polls for Ctrl-C or waits for other threads; if not,
-    whether it is over at once.
+    """Class of a kernel's duration: `interruptible` if it polls for Ctrl-C or waits for other
+    threads; otherwise `trivial` if it ends at once, else `short`.
     """
     if any(
         isinstance(n, Poll | ExternCall) or (isinstance(n, For) and n.kind == PARALLEL) for n in walk(final)
@@ -215,7 +215,7 @@ def _waited(making: Callable[[], bytes]) -> bytes:
 
 
 def assembly(text: str, target: Target) -> str:
-    """What a GPU's driver takes, of a kernel's LLVM IR, from the disk cache where LLVM saw it
+    """Code for a GPU's driver, made of a kernel's LLVM IR; from the disk cache where LLVM saw it
     before.
     """
     return _cached(text, target, lambda text, target: assembly_of(text, target).encode()).decode()

@@ -115,8 +115,8 @@ class Schedule(Steps):
         return self
 
     def explain(self) -> str:
-        """Why `auto()` chose what it did: for each nest the template that scheduled it, and why
-        those before it did not.
+        """The decisions of `auto()`: for each nest the template that scheduled it, and why those
+        before it did not.
 
         Raises:
             ScheduleError: `auto()` did not choose this schedule.
@@ -196,7 +196,7 @@ class Schedule(Steps):
         return self
 
     def stages(self) -> list[tuple[str, Kernel, Mapping[Var, str]]]:
-        """What was done, the nest then, and notes on its loops: at first and after every step."""
+        """Each step, the kernel after it, and notes on its loops: from the naive kernel on."""
         kernels = [("lowered", self.naive)]
         for step in self.steps:
             kernels.append((str(step), step.apply(kernels[-1][1])))
@@ -232,7 +232,7 @@ class Schedule(Steps):
         )
 
     def _is_default(self) -> bool:
-        """Whether this is the default schedule, whose steps need not have been chosen yet."""
+        """True if this is the default schedule, whose steps need not have been chosen yet."""
         return bool(self._default) and (self._now is None or self._now[1] is self._first()[1])
 
     def _text(self) -> str:

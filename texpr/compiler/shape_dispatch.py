@@ -1,5 +1,5 @@
-"""Which kernel serves the shapes of a call: one of constant sizes for the first few, then one of
-symbolic sizes, until that has cost more.
+"""Choice of the kernel for the shapes of a call: one of constant sizes for the first few, then one
+of symbolic sizes, until that has cost more.
 
 The results are the same, bit for bit: a shape whose own kernel would add sums in another order than
 the symbolic one gets its own at once.
@@ -29,7 +29,7 @@ Numbers = tuple[int, ...]
 
 @dataclass(slots=True)
 class _Usage:
-    """What a shape without a kernel of its own has cost so far.
+    """Cost so far of a shape without a kernel of its own.
 
     Attributes:
         price: seconds that compiling takes.

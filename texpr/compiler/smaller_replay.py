@@ -64,7 +64,7 @@ def _smaller(program: Program, sizes: Mapping[Var, int]) -> Iterator[dict[Var, i
 
 
 def _at(program: Program, sizes: Mapping[Var, int], steps: Sequence[Step], refused: Step) -> Replay | None:
-    """What the step does at other sizes; None where it, or one before it, does not apply or is
+    """The refusal of the step at other sizes; None where it, or one before it, does not apply or is
     legal.
     """
     try:

@@ -118,7 +118,7 @@ class Steps(StepMethods):
 
 
 def _caller() -> str:
-    """Where the user called, as `, file.py:12`: the innermost frame that is not ours."""
+    """Place of the user's call, as `, file.py:12`: the innermost frame that is not ours."""
     frame = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_HERE):
         frame = frame.f_back

@@ -1,4 +1,4 @@
-"""Which outputs of a kernel may lie in the memory of its inputs."""
+"""Outputs of a kernel that may lie in the memory of its inputs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _same_memory(source: Tensor, target: Tensor) -> bool:
 
 
 def _in_place(kernel: Kernel, source: Tensor, target: Tensor) -> bool:
-    """Whether the input is read, and where an output is written only, at the same element."""
+    """True if the input is read only by stores of the output, at the element that they write."""
     here = 0
     for s in statements(kernel):
         writes = isinstance(s, Store) and s.tensor is target

@@ -1,4 +1,4 @@
-"""What a call of a kernel on inputs of some shapes takes: arguments, sizes, checks."""
+"""Specification of a kernel's call on inputs of some shapes: arguments, sizes, checks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from texpr.support.errors import CallError
 
 @dataclass(frozen=True, slots=True)
 class Specification:
-    """What a call takes, checked.
+    """Specification of a call, checked.
 
     Attributes:
         spec: for native code.
@@ -114,8 +114,8 @@ class CallSpecifier:
             refuse_endless(loops.kernel, sizes)
 
     def _symbolic(self, spec: CallSpec, sizes: Mapping[Var, int]) -> CallSpec:
-        """Where every dimension that callers see is one of the kernel's, sizes are taken from
-        the arrays; elsewhere they are told.
+        """The specification with sizes taken from the arrays, if every dimension that callers see
+        is one of the kernel's; otherwise sizes are given.
         """
         loops = self._loops
         program = specialize(loops.program, loops.sizes)

@@ -37,9 +37,7 @@ class CodeListings(CertifiedLoops):
 
     @property
     def text(self) -> str:
-        """What the target wrote of the kernel: LLVM IR before LLVM's passes, or another
-        language.
-        """
+        """The kernel as the target emitted it: LLVM IR before LLVM's passes, or another language."""
         return self.artifact.emitted
 
     @property

@@ -127,7 +127,7 @@ class CompiledKernel(CodeListings, callable.Callable):
         return call(*arrays, **options)
 
     def _bound(self, shapes: tuple[Shape, ...]) -> tuple[Callable[..., object], Callable[..., object] | None]:
-        """What takes arguments of these shapes in any form, and what native code is asked, if it
+        """Callables for arguments of these shapes: one for any form, and one of native code, if it
         can serve them.
         """
         native = self.bind(shapes, self._general) if self.target.native else None
@@ -195,7 +195,7 @@ class CompiledKernel(CodeListings, callable.Callable):
         return with_known_sizes(found.sizes, found.packs, made) if code.externs else made
 
     def _specification(self, shapes: tuple[Shape, ...]) -> Specification:
-        """What a call of these shapes takes, checked."""
+        """Specification of a call of these shapes."""
         return self._specifier.of(shapes, self.native if self.target.native else None)
 
     def emulate(self, *arrays: object) -> object:

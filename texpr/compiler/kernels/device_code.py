@@ -202,8 +202,8 @@ def _check(device: gpu.Device, tensor: Tensor, array: gpu.DeviceArray) -> None:
 
 
 def check_values(spec: CallSpec, arrays: Sequence[gpu.DeviceArray], sizes: Mapping[Var, int]) -> None:
-    """What inputs declare of their values is checked on the host, of copies: a device would read
-    what it must not.
+    """Check the declared ranges of inputs on the host, on copies: a device would read out of
+    bounds.
     """
     checks = [c for c in spec.checks if isinstance(c, RangeCheck | DistinctCheck)]
     if checks:

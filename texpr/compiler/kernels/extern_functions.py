@@ -1,4 +1,4 @@
-"""What compiled kernels call for extern operators in this process."""
+"""Functions that compiled kernels call for extern operators in this process."""
 
 from __future__ import annotations
 

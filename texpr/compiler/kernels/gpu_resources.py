@@ -1,4 +1,4 @@
-"""What compiled kernels need of a GPU, and how many of their blocks run at once there."""
+"""Resources of compiled kernels on a GPU, and their occupancy."""
 
 from __future__ import annotations
 

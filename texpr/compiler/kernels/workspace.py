@@ -1,4 +1,4 @@
-"""What kernels need besides their arrays: memory on the heap, which callers may give, and functions
+"""Needs of kernels besides their arrays: memory on the heap, which callers may give, and functions
 of others.
 
 A buffer of a loop that threads share is one for each range of iterations, which is what a thread
@@ -41,7 +41,7 @@ def scratch_bytes(final: Kernel) -> tuple[int, ...]:
 
 
 def is_self_contained(final: Kernel) -> bool:
-    """Whether a kernel as it is emitted asks neither for memory nor for functions of others, so
+    """True if a kernel as it is emitted asks neither for memory nor for functions of others, so
     that it cannot fail.
     """
     own = {*final.temporaries, *(s.tensor for s in statements(final) if isinstance(s, Alloc))}
