@@ -20,7 +20,7 @@ from texpr.support.errors import CallError
 
 
 def is_operand(value: object) -> bool:
-    """Whether a tensor can be compared with a value; it is different from others."""
+    """True if a tensor can be compared with a value; it differs from all others."""
     return not (value is None or isinstance(value, str | bytes | dict | set))
 
 
@@ -75,7 +75,7 @@ def common_dtype(*operands: Any) -> DType:
 
 
 def is_weak(x: object) -> bool:
-    """Whether an operand is a number of Python, or stands for one."""
+    """True if an operand is a number of Python, or stands for one."""
     return is_number(x) or getattr(x, "weak", False)
 
 
@@ -162,7 +162,7 @@ def where(condition: object, a: object, b: object) -> Any:
 
 
 def _chosen_dtype(x: object, y: object) -> DType:
-    """What `where` gives; of two numbers i64 or f32, and booleans of two of these."""
+    """The dtype of the result of `where`; of two numbers i64 or f32, and booleans of two of these."""
     if not (is_weak(x) and is_weak(y)):
         return common_dtype(x, y)
     if all(isinstance(v, bool) or getattr(v, "dtype", None) == BOOL for v in (x, y)):
@@ -462,15 +462,15 @@ def _plain(item: object) -> object:
 
 
 def _axes_used(item: object) -> int:
-    """How many axes of a tensor an item of a key is for."""
+    """Number of axes of a tensor that an item of a key takes."""
     if item is None or item is Ellipsis:
         return 0
     return item.ndim if isinstance(item, np.ndarray) and item.dtype == bool else 1
 
 
 def mask_fits(mask: Sequence[int], extents: Sequence[int]) -> bool:
-    """Whether a mask of these extents chooses from axes of those. As NumPy has it, an extent of 0
-    stands for an axis of any extent (`findings/numpy_empty_masks.sh`).
+    """True if a mask of these extents can choose from axes of `extents`. As NumPy has it, an
+    extent of 0 stands for an axis of any extent (`findings/numpy_empty_masks.sh`).
     """
     return len(mask) == len(extents) and all(m in (0, n) for m, n in zip(mask, extents))
 

@@ -38,7 +38,7 @@ _OF_BOOLS = {
     "bitwise_xor": "{0} != {1}",
 }
 _OF_INTEGERS = ("floor_divide", "remainder", "power", "left_shift", "right_shift")
-"""What NumPy computes of booleans as integers of 8 bits."""
+"""Functions that NumPy computes on booleans as integers of 8 bits."""
 COMPARISONS = {
     "equal": "==",
     "not_equal": "!=",

@@ -1,4 +1,4 @@
-"""What tensors with and without values have in common when they are differentiated."""
+"""Differentiation that tensors with and without values share."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What stands between the brackets of `x[...]`, as indices of an operator: NumPy's rules for
-integers, slices, `...`, `None`, arrays.
+"""Keys of `x[...]` as indices of an operator: NumPy's rules for integers, slices, `...`, `None`,
+arrays.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Selection:
 
 
 def selection(shape: Shape, key: object) -> Selection:
-    """What `x[key]` selects of an array of this shape.
+    """The selection by `x[key]` from an array of this shape.
 
     Args:
         key: arrays in it are of integers.
@@ -98,7 +98,7 @@ def _is_array(item: object) -> bool:
 
 
 def _first_place(items: Sequence[object]) -> int:
-    """Where the axes of index arrays go: to the first of them if all stand together, single
+    """Position of the axes of index arrays: that of the first of them if all stand together, single
     places among them; else -1, to the front.
     """
     chosen = [k for k, item in enumerate(items) if item is not None and not isinstance(item, slice)]
@@ -147,8 +147,8 @@ def _position(item: object, n: int, axis: int) -> int:
 
 
 def put_condition(found: Selection) -> tuple[str, list[str], list[int]]:
-    """When an element `i0`, `i1`, ... of the array is selected; its indices in what was selected,
-    without axes of new extent 1; the shape of that.
+    """The condition under which an element `i0`, `i1`, ... of the array is selected; its indices in
+    the selection, without axes of new extent 1; the shape of that.
     """
     conditions, at, shape = [], [], []
     for k, (start, step, count) in enumerate(found.spans):

@@ -22,7 +22,7 @@ Axis = int | tuple[int, ...] | list[int] | None
 
 
 class ArrayOperators:
-    """What Python's operators do."""
+    """Python's operators on arrays."""
 
     __slots__ = ()
     shape: tuple[int, ...]
@@ -165,7 +165,7 @@ class ArrayOperators:
 
 @suggests(TENSOR)
 class ArrayMethods(ArrayOperators, Elementary):
-    """What has a shape and a dtype, and takes part in calls of operators."""
+    """Methods of values with a shape and a dtype that take part in calls of operators."""
 
     __slots__ = ()
 
@@ -175,7 +175,7 @@ class ArrayMethods(ArrayOperators, Elementary):
 
     @property
     def size(self) -> int:
-        """How many elements there are."""
+        """Number of elements."""
         return prod(self.shape)
 
     @property
@@ -386,13 +386,13 @@ class ArrayMethods(ArrayOperators, Elementary):
         return array_functions.softmax(ops.log_softmax, self, axis)
 
     def isnan(self) -> Self:
-        """Whether an element is not a number."""
+        """True if an element is not a number."""
         return array_functions.test("isnan", self)
 
     def isinf(self) -> Self:
-        """Whether an element is infinite."""
+        """True if an element is infinite."""
         return array_functions.test("isinf", self)
 
     def isfinite(self) -> Self:
-        """Whether an element is a finite number."""
+        """True if an element is a finite number."""
         return array_functions.test("isfinite", self)

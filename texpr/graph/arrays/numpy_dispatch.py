@@ -27,8 +27,8 @@ _CONSTANTS = {np.zeros_like, np.ones_like, np.full_like, np.empty_like, np.copy}
 
 
 def dispatch(function: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
-    """What a function of NumPy's gives for arguments among which are tensors: tensors, if there is
-    an operator for it.
+    """The result of a function of NumPy's for arguments among which are tensors: tensors, if there
+    is an operator for it.
 
     Raises:
         CallError: it gives floats without a gradient, of a tensor that requires one; an operator
@@ -56,7 +56,7 @@ def dispatch(function: Callable[..., Any], arguments: Sequence[Any], options: Ma
 def _own(
     function: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any]
 ) -> Callable[..., Any] | None:
-    """What tensors have for a function of NumPy's and such arguments."""
+    """The function of tensors in place of a function of NumPy's, if it takes such arguments."""
     own = FUNCTIONS.get(function)
     if own is not None:
         try:
@@ -267,6 +267,6 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.expand_dims: lambda a, axis: operand(a).expand_dims(axis),
     np.broadcast_to: lambda array, shape: operand(array).broadcast_to(shape),
 }
-"""What stands for NumPy's functions. Arguments without an operator (NotImplemented, or unknown)
-are left to NumPy's own.
+"""Functions of tensors in place of NumPy's. Arguments without an operator (NotImplemented, or
+unknown) are left to NumPy's own.
 """

@@ -1,5 +1,4 @@
-"""Which dtype arrays of two dtypes have together: NumPy's table, and where the floats that it lacks
-stand in it.
+"""Promotion of two arrays' dtypes: NumPy's table, with the floats that it lacks.
 
 Python's numbers are weak, as in NumPy (NEP 50): they take the dtype of the array if that can hold
 their kind.

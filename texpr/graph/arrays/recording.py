@@ -1,4 +1,4 @@
-"""Whether operators on tensors are recorded: in a program that is captured, and for gradients."""
+"""Recording of operators on tensors: in a program that is captured, and for gradients."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Structured(Protocol):
     """An object that programs are made by, such as a module."""
 
     def __texpr_structure__(self) -> tuple:
-        """What such programs depend on besides shapes."""
+        """A key of everything that captured programs depend on besides shapes."""
         ...
 
 
@@ -96,8 +96,8 @@ class Capture:
 
     @contextmanager
     def made_by(self, source: Structured) -> Iterator[None]:
-        """What is captured here is the work of `source`, unless that is a part of another source
-        which is at work already.
+        """Attribute the work captured in the block to `source`, unless that is a part of another
+        source which is at work already.
         """
         if self._source is not None:
             yield
@@ -152,13 +152,11 @@ class Capture:
         self.updates[variable] = self.own_result(value).tensor
 
     def data_of(self, variable: Variable, data: Any) -> Any:
-        """What the attribute `data` of a variable is in a program: here, the value that it has
-        now.
-        """
+        """The attribute `data` of a variable in a program: here, the value that it has now."""
         return data
 
     def gradient_of(self, variable: Variable, gradient: Any) -> Any:
-        """What the attribute `grad` of a parameter is in a program: here, what it is now."""
+        """The attribute `grad` of a parameter in a program: here, its gradient at this place."""
         return gradient
 
     def takes_gradient(self, variable: Variable, gradient: Any) -> bool:
@@ -312,8 +310,8 @@ class Capture:
         return x.tensor in self._varying
 
     def program(self, outputs: Sequence[Tensor]) -> Program:
-        """What was captured so far, with these outputs. Its inputs are data, variables, constants,
-        in this order.
+        """The program captured so far, with these outputs. Its inputs are data, variables,
+        constants, in this order.
 
         Inputs state the ranges of values that calls ask of them.
         """
@@ -399,8 +397,8 @@ class Capture:
         return found
 
     def _with_range(self, formal: Tensor, argument: Symbolic, sizes: Sizes) -> Symbolic:
-        """What a call asks of an argument's values is checked of the input; of what is computed,
-        where it is not known, in every run.
+        """Check the declared range and distinctness of an argument: of an input once per call, of a
+        computed value, where it is not known, in every run.
         """
         asked, length = (
             _range_of(formal, sizes),

@@ -27,7 +27,7 @@ class CaptureLike(Protocol):
     equations: list[Equation | Invoke]
 
     def made_by(self, source: Any) -> AbstractContextManager[None]:
-        """What is captured in the block is the work of `source`."""
+        """Attribute the work captured in the block to `source`."""
         ...
 
     def variable(self, variable: Any) -> Any:
@@ -84,7 +84,7 @@ class CaptureLike(Protocol):
 
 
 class VariableLike(Protocol):
-    """What methods and operators of a `Variable` use of it."""
+    """The part of a `Variable` that methods and operators use."""
 
     name: str
     dtype: DType
@@ -99,8 +99,8 @@ class VariableLike(Protocol):
 
 
 class Evaluation:
-    """How a variable outside of every capture becomes a tensor: `graph.lazy`, which stands above,
-    says so.
+    """Conversion of a variable outside of every capture into a tensor, set by `graph.lazy`, which
+    stands above.
 
     Attributes:
         leaf_of: the lazy tensor that stands for the value that a variable has now.

@@ -1,4 +1,4 @@
-"""What stands for an array while a program is captured."""
+"""Symbolic tensors, in place of arrays while a program is captured."""
 
 from __future__ import annotations
 

@@ -18,8 +18,8 @@ from texpr.support.errors import CallError
 
 
 class Structures:
-    """When something that captured programs depend on besides shapes has last changed, such as the
-    parts of modules or dtypes.
+    """Stamp of the last change of anything that captured programs depend on besides shapes, such as
+    the parts of modules or dtypes.
 
     Attributes:
         stamp: another object after each change; what was found under the same stamp still holds.
@@ -65,7 +65,8 @@ class Variable(VariableMethods):
 
     __slots__ = ("__weakref__", "_current", "_spare", "dtype", "leaf", "name")
     moves: ClassVar[int] = 0
-    """How often variables went to other devices: programs are captured anew afterwards."""
+    """Number of times that variables went to other devices: programs are captured anew afterwards.
+    """
 
     def __init__(
         self, data: object, name: str = "variable", dtype: DType | None = None, device: str = gpu.HOST

@@ -15,7 +15,9 @@ from texpr.support.errors import CallError
 from texpr.support.suggest import suggests
 
 _OWN = {"__eq__", "__getattr__", "__ne__", "__hash__", "__len__"}
-"""What a variable does as an object: programs are keyed by variables, and all of them are true."""
+"""Methods that a variable keeps as an object: programs are keyed by variables, and all of them are
+true.
+"""
 
 
 def assigned(variable: VariableLike, value: Any) -> VariableLike:

@@ -1,4 +1,4 @@
-"""Where intermediate tensors lie in one block of memory: a tensor's place is free again after the
+"""Offsets of intermediate tensors in one block of memory: a tensor's place is free again after the
 last launch that reads it, or in this launch already for what it computes of each element from the
 same element.
 """
@@ -43,7 +43,7 @@ Lifetimes = Mapping[Tensor, tuple[int, int]]
 def lifetimes(
     launches: Sequence[tuple[Sequence[Tensor], Sequence[Tensor]]], kept: Collection[Tensor]
 ) -> dict[Tensor, tuple[int, int]]:
-    """When tensors live that launches (their inputs, their outputs) write.
+    """Lifetimes of the tensors that launches (their inputs, their outputs) write.
 
     Args:
         kept: tensors that are read after the last launch.
@@ -63,8 +63,8 @@ def reuse_in_place(
     pairs: Sequence[Sequence[tuple[int, int]]],
     lives: Lifetimes,
 ) -> dict[Tensor, Tensor]:
-    """Which tensors are computed in the memory of which others: those that their launch alone
-    reads, once, and as the last one.
+    """Tensors that can be computed in another tensor's memory, each with that tensor: one that
+    their launch alone reads, once, and as its last reader.
 
     Args:
         pairs: of each launch, positions of inputs and of outputs that may lie in their memory.

@@ -25,14 +25,14 @@ from texpr.support.errors import CompileError
 from texpr.targets import Artifact, Target, find_target, link_kernels, symbol_of
 
 WHERE = ("inside", "beside")
-"""Where variables can be: in the object, or in memory that the caller gives."""
+"""Places of variables: in the object, or in memory that the caller gives."""
 MOST_INSIDE = 64 << 20
 """Bytes that an object holds; LLVM reads them as text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What a plan says of itself.
+    """A plan's export of itself.
 
     Attributes:
         inputs, results: as the plan has them.
@@ -274,7 +274,7 @@ class _Parts:
         return f"getelementptr i8, ptr {base}, i64 {at}"
 
     def function(self, kernels: Iterable[CompiledKernel]) -> aot.Function:
-        """What callers are told."""
+        """The description of the function for callers."""
         program = self.program
         parameters = [aot.parameter_of(t) for t in program.inputs]
         names = _distinct(

@@ -23,7 +23,7 @@ from texpr.support.options import current
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What is done to a program.
+    """Settings of the passes over a program.
 
     Attributes:
         level: of optimization.

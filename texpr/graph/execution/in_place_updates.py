@@ -98,7 +98,7 @@ def _overwritten(
 
 
 def _reason_against(launch: Launch, over: Mapping[Tensor, Tensor], retained: int) -> str:
-    """Why a launch does not run last; empty if it does."""
+    """The reason why a launch does not run last; empty if it does."""
     if not over:
         return "not every old element is proven to be read last where it is replaced"
     if not launch.self_contained:

@@ -77,7 +77,7 @@ class InputChecks:
 
 
 def _checks_of(tensor: Tensor, rows: Iterable[int]) -> Iterator[Check]:
-    """What calls ask of the values of an input."""
+    """Checks of an input's values in each call."""
     if tensor.value_range is not None:
         lo, hi = (integer(e) for e in tensor.value_range)
         yield RangeCheck(0, tensor.name, lo, hi)  # type: ignore[arg-type]

@@ -16,7 +16,7 @@ from texpr.ir.tensor import Program
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """What callers and variables give a program, and what it gives them.
+    """Inputs that callers and variables give a program, and its results and updates.
 
     Attributes:
         program: as it was captured.

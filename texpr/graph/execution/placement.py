@@ -1,4 +1,4 @@
-"""Where a program runs: this machine, or a device with memory and kernels of its own."""
+"""Placement of a program: this machine, or a device with memory and kernels of its own."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Placement(Protocol):
 
     name: str
     sweeps: bool
-    """Whether one launch can run a kernel on the elements of many tensors."""
+    """True if one launch can run a kernel on the elements of many tensors."""
 
     def kernel(self, program: Program, sizes: Mapping[Var, int]) -> CompiledKernel:
         """The default kernel for these sizes."""
@@ -248,7 +248,7 @@ class HostScalars:
 
 
 def _nothing(*_: object) -> None:
-    """What is done for arrays that are not taken."""
+    """No work, for arrays that are not taken."""
 
 
 def _entries(
@@ -292,8 +292,8 @@ def device_of(array: object) -> str:
 def choose_placement(
     name: str | None, variables: Iterable[Variable], assigned: Iterable[Variable]
 ) -> Placement:
-    """Where a program with these variables runs: where they lie. Without any it is `name`, or what
-    `options(device=...)` says.
+    """Placement of a program with these variables: the device where they lie. Without variables it
+    is `name`, or the device of `options(device=...)`.
 
     Variables of one element may stay on the host, unless the program assigns to them.
 

@@ -85,7 +85,7 @@ def _after(ends: Steps, users: Users) -> set[Equation | Invoke]:
 
 
 def _factors(equation: Equation) -> set[Tensor]:
-    """What its sums of products read, in which each product is of several tensors."""
+    """Tensors read by an equation's sums of products in which each product is of several tensors."""
     sums = [
         n for n in walk(equation.value) if isinstance(n, Reduce) and n.op == "sum" and isinstance(n.body, Mul)
     ]

@@ -1,4 +1,4 @@
-"""How much arithmetic a program does, counted from its equations."""
+"""Counts of a program's arithmetic, from its equations."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def length_of(group: Group) -> int:
 
 
 def elementwise_program(group: Group) -> Program | None:
-    """What a group computes as a program of tensors in one dimension, of any size, named by
+    """A group's computation as a program of tensors in one dimension, of any size, named by
     position; None if its elements are not computed each from elements at the same place, and
     scalars.
     """
@@ -100,7 +100,7 @@ def elementwise_program(group: Group) -> Program | None:
 
 
 def _is_plain(equation: Equation, shape: tuple[int, ...]) -> bool:
-    """Whether it gives every element of a tensor of this shape a value of elements at its place."""
+    """True if it gives every element of a tensor of this shape a value of elements at its place."""
     here = tuple(a.var for a in equation.axes)
     if (
         equation.update is not None

@@ -1,4 +1,4 @@
-"""Which equations share a kernel, and each group as a Program."""
+"""Groups of equations that share a kernel, and each group as a Program."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def _merge_into_one(groups: Sequence[Group], equations: Sequence[Equation]) -> l
 
 
 def _attention_decision(equations: Sequence[Equation]) -> Decision:
-    """What is said of an attention."""
+    """The decision about an attention."""
     *inside, end = equations
     saved = 2 * sum(tensor_bytes(e.target) for e in inside)
     return Decision(
@@ -162,7 +162,7 @@ def _shared(first: Group, second: Group) -> list[Tensor]:
 
 
 def _reason_to_merge(first: Group, second: Group) -> str:
-    """Why two groups go together; empty if they do not."""
+    """The reason to merge two groups; empty if there is none."""
     equations = [e for e in (*first.equations, *second.equations) if isinstance(e, Equation)]
     if len(equations) > MOST_EQUATIONS or first.isolated or second.isolated:
         return ""
@@ -180,7 +180,7 @@ def _reason_to_merge(first: Group, second: Group) -> str:
 
 
 def _is_joinable(equation: Equation) -> bool:
-    """Whether it can share a kernel with others."""
+    """True if an equation can share a kernel with others."""
     return (
         equation.update is None
         and first_axis(equation) is not None
@@ -196,7 +196,7 @@ def _recurrent(equation: Equation) -> bool:
 
 
 def _element_by_element(first: Group, second: Group) -> bool:
-    """Whether the second group reads of the first one just the element that it computes."""
+    """True if the second group reads of the first group only the element that it computes."""
     made = first.targets
     for e in second.equations:
         assert isinstance(e, Equation)
@@ -208,7 +208,7 @@ def _element_by_element(first: Group, second: Group) -> bool:
 
 
 def _row_by_row(first: Group, second: Group) -> bool:
-    """Whether both read what they share at the row that they compute."""
+    """True if both groups read shared tensors only at the row that they compute."""
     shared = {*_shared(first, second)}
     for e in (*first.equations, *second.equations):
         assert isinstance(e, Equation)
@@ -257,8 +257,8 @@ def order_groups(groups: Sequence[Group]) -> list[Group]:
 
 
 def _keeps_cache(group: Group, cached: Collection[Tensor]) -> bool:
-    """Whether a group reads what is near, and uses so little beside that it is near afterwards,
-    too.
+    """True if a group reads cached tensors, and so little beside them that they are cached
+    afterwards, too.
     """
     there, elsewhere = (
         sum(tensor_bytes(t) for t in group.sources if (t in cached) == wanted) for wanted in (True, False)
@@ -267,7 +267,7 @@ def _keeps_cache(group: Group, cached: Collection[Tensor]) -> bool:
 
 
 def _readers(groups: Sequence[Group]) -> dict[Tensor, list[Group]]:
-    """Who reads what other groups compute."""
+    """Groups that read each tensor of other groups."""
     found: dict[Tensor, list[Group]] = {t: [] for g in groups for t in g.targets}
     for g in groups:
         for t in g.sources:
@@ -277,8 +277,8 @@ def _readers(groups: Sequence[Group]) -> dict[Tensor, list[Group]]:
 
 
 def _should_wait(group: Group, readers: Mapping[Tensor, Sequence[Group]], done: Collection[Group]) -> bool:
-    """Whether a sweep alone reads what a group computes, which takes more memory than is free
-    again once it has run.
+    """True if a sweep alone reads what a group computes, which takes more memory than is free again
+    once it has run.
     """
     if group.parts or not all(readers[t] and all(g.parts for g in readers[t]) for t in group.targets):
         return False
@@ -312,7 +312,7 @@ def as_program(
 
 
 def _kernel_name(group: Group) -> str:
-    """What a kernel is called."""
+    """Name of a kernel."""
     equations = [e for e in group.equations if isinstance(e, Equation)]
     product = next((e for e in equations if is_contraction(e)), None)
     if product is not None:

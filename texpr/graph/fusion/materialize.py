@@ -41,8 +41,8 @@ QUICK = frozenset(
 )
 """Functions that are an instruction or a few."""
 TRANSFERS, TRANSFERS_AFAR = 2, 3
-"""How often a stored tensor moves, where it is computed beside what it is a function of, and
-where that is fetched for it.
+"""Number of times that a stored tensor moves: computed beside the value it is a function of, and
+where that value is fetched for it.
 """
 
 _POSITIONS = tuple(Var(f"s{d}") for d in range(16))
@@ -91,7 +91,7 @@ def materialize_shared_values(program: Program) -> tuple[Program, list[Decision]
 def _decide(
     found: _SharedValue, inside: dict[Tensor, int], names: set[str]
 ) -> tuple[Decision | None, Tensor | None]:
-    """Whether the values are stored, and in which tensor."""
+    """The decision to store the values, and in which tensor."""
     sources = reads_of(found.value)
     name = f"{sources[0].tensor.name}_{found.value.function}"  # type: ignore[attr-defined]
     while name in names:

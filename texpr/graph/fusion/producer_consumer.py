@@ -39,7 +39,7 @@ save.
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether a tensor was fused into those who read it, and why.
+    """The decision to fuse a tensor into its readers, or not, with the reason.
 
     Attributes:
         kind: `keep`, `inline`, `parts`, `epilogue`, `together`, `sweep` or `over`.
@@ -90,7 +90,7 @@ def points(axes: Sequence[Axis]) -> int:
 
 
 def is_reduction(equation: Equation) -> bool:
-    """Whether its value holds a reduction."""
+    """True if its value holds a reduction."""
     return any(isinstance(n, Reduce) for n in walk(equation.value))
 
 
@@ -122,7 +122,7 @@ def uses(equation: Equation, tensor: Tensor) -> list[Use]:
 
 
 def is_contraction(equation: Equation) -> bool:
-    """Whether it sums products some factors of which serve many elements: such a nest is
+    """True if an equation sums products some factors of which serve many elements: such a nest is
     blocked, and its operands are packed.
     """
     for node in walk(equation.value):
@@ -168,11 +168,11 @@ class _EquationGraph:
         return self._sorted(self._place)
 
     def readers(self, tensor: Tensor) -> list[Equation | Invoke]:
-        """Those that read a tensor, in order."""
+        """Equations that read a tensor, in order."""
         return self._sorted(self._readers.get(tensor, ()))
 
     def makers(self, tensor: Tensor) -> list[Equation | Invoke]:
-        """Those that define or update a tensor, in order."""
+        """Equations that define or update a tensor, in order."""
         return self._sorted(self._makers.get(tensor, ()))
 
     def definition(self, tensor: Tensor) -> Equation | None:
@@ -201,7 +201,7 @@ class _EquationGraph:
 
 
 def _consumed_row_by_row(producer: Equation, readers: Sequence[Equation]) -> bool:
-    """Whether a kernel that the producer and its readers share computes a row of the tensor and
+    """True if a kernel that the producer and its readers share computes a row of the tensor and
     uses it up before the next one.
     """
     row = first_axis(producer)
@@ -261,7 +261,7 @@ class Fusion:
         self._graph.replace(producer)
 
     def _decide_inline(self, producer: Equation, readers: Sequence[Equation]) -> Decision:
-        """Whether a tensor is computed where it is read."""
+        """Decide to compute a tensor where it is read, or not."""
         tensor, size = producer.target, points(producer.axes)
         names = tuple(r.target.name for r in readers)
         found = [(r, u) for r in readers for u in uses(r, tensor)]
@@ -369,7 +369,7 @@ class Fusion:
                 self._graph.replace(best)
 
     def _is_only_reader(self, producer: Equation, reader: Equation) -> bool:
-        """Whether nobody else needs what the producer computes."""
+        """True if the reader alone needs the producer's result."""
         return producer.target not in self._required and all(
             e is reader for e in self._graph.readers(producer.target)
         )
@@ -411,7 +411,7 @@ def _reduced(equation: Equation) -> int:
 
 
 def _is_operand(reader: Equation, use: Use) -> bool:
-    """Whether a read stands in a sum of products that blocks and packs what it reads."""
+    """True if a read stands in a sum of products, whose nest blocks and packs its operands."""
     assert use.inside is not None
     return is_contraction(reader) and use.inside.op == "sum"
 

@@ -49,7 +49,7 @@ class ComputationCache:
         self.made: dict[tuple, _Entry] = {}
 
     def get_or_make(self, key: tuple, others: Iterable[ComputationCache], make: Callable[[], Any]) -> Any:
-        """What was made for a key, now or before.
+        """The computation for a key, made before or now.
 
         Args:
             others: caches of programs whose identities are part of the key.

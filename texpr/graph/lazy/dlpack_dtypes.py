@@ -71,7 +71,7 @@ def taken_over(data: Any) -> tuple[np.ndarray | gpu.DeviceArray, DType | None]:
 
 
 def _capsule(data: Any, options: dict[str, Any]) -> Any:
-    """What a library exports: some do not know the newer options."""
+    """The capsule that a library exports: some do not know the newer options."""
     try:
         return data.__dlpack__(**options)
     except TypeError:

@@ -19,7 +19,7 @@ from texpr.support.options import current
 
 
 class History:
-    """What some tensors are computed from.
+    """The leaves and nodes that some tensors are computed from.
 
     Attributes:
         nodes: calls, producers first.
@@ -63,7 +63,7 @@ class History:
         self._place[id(t)] = shared
 
     def place(self, t: Tensor) -> tuple[int, int]:
-        """Where a tensor's value comes from: a leaf, or a result of a node."""
+        """The source of a tensor's value: a leaf, or a result of a node."""
         return (self._place[id(t)], 0) if self._is_leaf(t) else (self._place[id(t.node)], t.index)
 
     def structure(self) -> tuple:
@@ -175,7 +175,7 @@ def _gradient_key(history: History, loss: Tensor, wrt: Sequence[Tensor]) -> tupl
 
 
 def _cached(history: History, key: tuple, make: Callable[[], Any]) -> Any:
-    """What was made for this structure before. It holds the programs, whose identities are part
+    """The cached computation for this structure. It holds the programs, whose identities are part
     of the key.
     """
     return heaviest_cache(history.caches).get_or_make(

@@ -47,7 +47,7 @@ class _Static:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What a function computes for arguments of one structure.
+    """A function's computation for arguments of one structure.
 
     Attributes:
         results: how what it returned is nested.
@@ -68,7 +68,7 @@ class Trace:
 
     @property
     def is_valid(self) -> bool:
-        """Whether the function would compute the same today: modules may be in another mode, or
+        """True if the function would compute the same today: modules may be in another mode, or
         have other parts.
         """
         for source, was in self.sources:
@@ -149,13 +149,13 @@ class Jitted:
         self._traces: OrderedDict[tuple, list[Trace]] = OrderedDict()
         self._traces_of_arrays: dict[tuple, list[Trace]] = {}
         self._recent: tuple[Trace | None, tuple] = None, ()
-        """What served arrays last, and where that was: `_context_key`."""
+        """The last trace that served arrays, and its context: `_context_key`."""
         self._lock = held_over_forks(threading.RLock())
         self.traces = 0
         functools.update_wrapper(self, function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """What the function returns, with tensors that are computed.
+        """The function's result, with tensors that are computed.
 
         Raises:
             CallError: arguments that do not fit; values were asked of tensors while the function
@@ -259,7 +259,7 @@ class Jitted:
     def _call_function(
         self, named: Mapping[str, tuple[Tree, list[Any]]], made: Callable[[str, Tensor], Any]
     ) -> Any:
-        """What the function returns for what is made of the tensors among its arguments."""
+        """The function's result with the values made of the tensors among its arguments."""
         arguments = OrderedDict()
         for name, (tree, leaves) in named.items():
             arguments[name] = tree.built(
@@ -377,8 +377,8 @@ def _as_constant(capture: Capture, x: Tensor) -> Any:
 
 
 def _array_key(args: tuple) -> tuple | None:
-    """What decides which trace serves arrays that can be used as they are; None if some cannot,
-    or are something else.
+    """Key of the trace that serves arrays that can be used as they are; None if some cannot, or are
+    something else.
     """
     found: list[object] = [*_context_key()]
     for a in args:
@@ -389,8 +389,8 @@ def _array_key(args: tuple) -> tuple | None:
 
 
 def _context_key() -> tuple[object, ...]:
-    """What decides besides the arguments which trace serves a call: the device of new tensors;
-    True if gradients are recorded.
+    """The part of a trace's key besides the arguments: the device of new tensors; True if gradients
+    are recorded.
     """
     return current().device, is_recording()
 

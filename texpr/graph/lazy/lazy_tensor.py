@@ -343,8 +343,8 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         return self._as_update(self @ other)
 
     def _as_update(self, new: object) -> Tensor:
-        """What the name `x` of `x -= y` stands for: `new`, and where a leaf is changed outside of
-        its gradient, `x` with that value.
+        """The new object behind the name `x` after `x -= y`: `new`, and where a leaf is changed
+        outside of its gradient, `x` with that value.
 
         Raises:
             CallError: the leaf would become another shape.
@@ -538,7 +538,8 @@ def transfer(array: Any, device: str) -> Any:
 
 
 def common_device(name: str, tensors: Sequence[Tensor]) -> str:
-    """Where an operator on tensors runs. Single numbers on the host go where the others are.
+    """The device on which an operator on tensors runs. Single numbers on the host go where the
+    others are.
 
     Raises:
         CallError: tensors lie on different devices.

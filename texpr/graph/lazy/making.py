@@ -78,7 +78,7 @@ def _refuse_beyond(array: np.ndarray, t: DType) -> None:
 
 
 def _as_array(data: object, dtype: object) -> tuple[np.ndarray, DType]:
-    """What is not a tensor as an array that can be used as it is, and its dtype."""
+    """Data other than a tensor as an array that can be used as it is, and its dtype."""
     if is_masked(data):
         raise CallError(
             "the data are a masked array, whose mask would be lost", code="type", help="fill it: x.filled(0)"

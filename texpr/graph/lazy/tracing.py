@@ -145,7 +145,7 @@ class Tracing(Capture):
 
 @dataclass(frozen=True, slots=True)
 class GradientFlow:
-    """How gradients flow through a call from outside: it is one call of a program.
+    """Gradients through a call from outside: it is one call of a program.
 
     Attributes:
         program: its inputs are arguments, the values of `variables`, and `constants`.
@@ -190,7 +190,7 @@ class GradientFlow:
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """What a call changes, besides variables.
+    """Effects of a call besides updates of variables.
 
     Attributes:
         assigned: positions of tensors among the arguments that get other values.

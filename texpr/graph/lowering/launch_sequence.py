@@ -71,13 +71,13 @@ class Launch:
 
     @property
     def self_contained(self) -> bool:
-        """Whether it cannot fail: it asks neither for memory nor for functions of others."""
+        """True if a launch cannot fail: it asks neither for memory nor for functions of others."""
         return all(k.native.self_contained for k in self.kernels)
 
     @property
     def kernels(self) -> tuple[CompiledKernel, ...]:
-        """Those that run: of a sweep, the one for whole pieces and the one for the rest, where
-        there are such.
+        """The kernels that run: of a sweep, the one for whole pieces and the one for the rest,
+        where there are such.
         """
         if not self.lengths:
             return (self.kernel,)
@@ -102,7 +102,7 @@ class Launch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Launches:
-    """What a program is run by.
+    """The launches of a program.
 
     Attributes:
         order: the kernels.
@@ -184,7 +184,7 @@ def _targets(group: Group) -> tuple[Tensor, ...]:
 
 
 def _needed(groups: Sequence[Group], program: Program) -> set[Tensor]:
-    """What is read outside of the group that computes it."""
+    """Tensors read outside of the group that computes them."""
     return {*program.outputs, *(t for g in groups for t in g.sources)}
 
 

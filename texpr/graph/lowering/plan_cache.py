@@ -1,5 +1,5 @@
-"""What became of captured programs, on disk: the program after all passes, its kernels in order,
-and what was decided.
+"""Plans of captured programs, on disk: the program after all passes, its kernels in order, and what
+was decided.
 
 A record is found by the program that was captured, node for node, with everything else that its
 passes depend on, and the texpr that made it. A step that another process made before needs no
@@ -60,7 +60,7 @@ def keep(key: str, captured: Program, better: Program, launches: Launches) -> No
 
 
 def find(key: str, captured: Program, kernel_of: KernelOf) -> tuple[Program, Launches] | None:
-    """What was kept under a key, of this program."""
+    """The plan kept under a key, of this program."""
     record = disk_cache.shared().get(key)
     if record is None:
         return None

@@ -34,7 +34,7 @@ def inline_values(equation: Equation, known: Mapping[Tensor, Equation]) -> Equat
 
 
 def reads_with_guard(equation: Equation, tensor: Tensor) -> bool:
-    """Whether the equation reads the tensor with a guard: outside, it has no value that could be
+    """True if the equation reads the tensor with a guard: outside, it has no value that could be
     written there.
     """
     found = False
@@ -71,7 +71,7 @@ def absorb_views(program: Program) -> Program:
 
 
 def _is_place(equation: Equation) -> bool:
-    """Whether every element is one of another tensor, at a place that is affine in its own."""
+    """True if every element is one of another tensor, at a place that is affine in its own."""
     match equation.value:
         case Read(tensor=source, indices=indices, guard=None):
             same = source is not equation.target and source.dtype == equation.target.dtype

@@ -1,4 +1,4 @@
-"""What a read gives outside its tensor is not said where it is never outside."""
+"""Guards of reads that are never outside their tensors are dropped."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _unguarded(equation: Equation) -> Equation:
 
 
 def is_inside(read: Read, bounds: Bounds) -> bool:
-    """Whether the indices stay inside the tensor for all values of the variables."""
+    """True if the indices stay inside the tensor for all values of the variables."""
     return all(_between(i, integer(n), bounds) for i, n in zip(read.indices, read.tensor.shape))
 
 

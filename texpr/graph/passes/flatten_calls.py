@@ -30,8 +30,8 @@ def flatten(program: Program) -> Program:
 
 
 def with_views(program: Program) -> Program:
-    """Where an operator sees other dimensions than its caller, for it takes some together, a `view`
-    stands between.
+    """Insert a `view` where an operator sees other dimensions than its caller, because it takes
+    some together.
 
     Programs that it calls and whose extents are numbers, such as captured modules, get theirs too.
     What is printed of this parses back.

@@ -1,4 +1,4 @@
-"""What is known when the program is captured is computed then."""
+"""Constant folding: values known when the program is captured are computed then."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import rewrite
 
 _OPERATORS = (Add, Sub, Mul, Div, Max, Min)
-"""Those whose result every processor rounds the same way."""
+"""Operators whose result every processor rounds the same way."""
 
 
 def known_scalars(constants: Mapping[Tensor, np.ndarray]) -> dict[Tensor, Const]:

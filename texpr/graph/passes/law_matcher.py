@@ -44,7 +44,7 @@ from texpr.ir.interpreter.arithmetic import binary, literal_array, quiet
 from texpr.ir.traverse import children, equal, rewrite
 
 Found = dict[str, Expr]
-"""What each name stands for."""
+"""The expression that each name of a pattern stands for."""
 
 _BINARY: dict[type[ast.AST], type[Binary]] = {
     ast.Add: Add,
@@ -274,7 +274,7 @@ def _table(laws: tuple[Law, ...]) -> _Table:
 
 
 def _may_have(pattern: ast.expr, kinds: tuple[type, ...]) -> bool:
-    """Whether operands of these classes, in either order, may have the forms of those of the
+    """True if operands of these classes, in either order, may have the forms of those of the
     pattern.
     """
     below = _operands(pattern)
@@ -286,7 +286,7 @@ def _may_have(pattern: ast.expr, kinds: tuple[type, ...]) -> bool:
 
 
 def _may_be(pattern: ast.expr, kind: type) -> bool:
-    """Whether an expression of this class may have the form."""
+    """True if an expression of this class may have the form."""
     match pattern:
         case ast.Name(name):
             return name not in LITERALS or kind is Const

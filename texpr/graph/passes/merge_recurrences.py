@@ -48,8 +48,8 @@ def _first_twins(equations: Equations, outputs: Collection[Tensor]) -> dict[Tens
 
 
 def _twins(earlier: Tensor, later: Tensor, made: _Made) -> dict[Tensor, Tensor] | None:
-    """Which tensors are equal if these two are: the later ones by the earlier ones; None where
-    their equations differ.
+    """Tensors that are equal if these two are: the later ones by the earlier ones; None where their
+    equations differ.
     """
     names = {later: earlier}
     waiting = [(earlier, later)]

@@ -1,5 +1,5 @@
-"""Where the time of programs goes: each kernel beside what the machine could do at best, and a
-trace to look at.
+"""Profiles of programs: each kernel's time beside the least time on this machine, and a trace to
+look at.
 """
 
 from __future__ import annotations
@@ -78,13 +78,13 @@ class Row:
 
     @property
     def share(self) -> float:
-        """How close to its roofline the kernel is: 1 is as fast as the machine."""
+        """Share of the roofline that the kernel reaches: 1 is as fast as the machine."""
         return self.calls * self.least / max(self.seconds, 1e-12)
 
 
 @dataclass
 class Profile:
-    """What ran in a `with tx.profile()` block.
+    """Record of the launches in a `with tx.profile()` block.
 
     Attributes:
         events: every kernel, in the order in which they ran.

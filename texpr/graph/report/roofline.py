@@ -1,4 +1,4 @@
-"""How fast this machine can be, measured: what no kernel is faster than.
+"""The machine's peak arithmetic and bandwidths, measured: no kernel is faster.
 
 Source: Williams, Waterman and Patterson, Roofline: An Insightful Visual Performance Model, 2009.
 """
@@ -58,7 +58,7 @@ def bandwidths(threads: int) -> tuple[float, ...]:
 
 
 def least_seconds(operations: int, moved: int, dtype: DType, threads: int) -> tuple[float, str]:
-    """What a kernel takes at least, and what bounds it: "arithmetic" or "memory".
+    """The least time of a kernel, and its bound: "arithmetic" or "memory".
 
     Args:
         operations: floating point.

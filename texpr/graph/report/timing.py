@@ -1,4 +1,4 @@
-"""What the kernels of a plan cost, one by one."""
+"""Times of the kernels of a plan, one by one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _TABLE = Table({"operator": "<", "calls": ">", "ms": ">.3f", "GFLOP/s": ">.2f", 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """What one launch costs.
+    """The time of one launch.
 
     Attributes:
         name: of the kernel.
