@@ -75,7 +75,7 @@ def _times(term: Expr, c: int) -> Expr:
 
 
 def is_in_order(e: Expr) -> bool:
-    """Whether `linear(e).expr()` is seen to give `e` again: a sum of positive multiples of
+    """True if `linear(e).expr()` is seen to give `e` again: a sum of positive multiples of
     different variables, a positive number last.
     """
     if type(e) is Add and type(e.rhs) is Const and e.rhs.value > 0:
@@ -140,8 +140,8 @@ def _accumulate(terms: dict[Expr, int], term: Expr, factor: int) -> None:
 
 
 def same_value(a: Expr, b: Expr) -> bool:
-    """Whether two integer expressions are equal for all values of their variables, as far as
-    linear arithmetic shows.
+    """True if two integer expressions are equal for all values of their variables, as far as linear
+    arithmetic shows.
     """
     difference = linear(Sub(a, b))
     return not difference.terms and difference.constant == 0

@@ -244,8 +244,8 @@ FOLDED = _OTHERS.union(_OF_INTEGERS)
 
 
 def _stays(kind: type, a: Expr, b: Expr) -> bool:
-    """Whether a sum or product is seen to stay as it is, as most are: a variable times a number,
-    and a number added to that.
+    """True if a sum or product is already in simplest form, as most are: a variable times a number,
+    or a sum with a positive number as its last term.
     """
     if type(b) is not Const or isinstance(a, Const | Add | Sub):
         return False

@@ -13,7 +13,7 @@ from texpr.ir.expr import Node
 from texpr.support.frozen_dataclass import opened
 
 GETTERS: dict[type, Callable[[Node], tuple[Node, ...]]] = {}
-"""How to get the children of each class of nodes that was met."""
+"""Functions that return the children of a node, for each class of nodes met so far."""
 LEAVES: set[type] = set()
 """The classes, as far as they have been met, whose nodes have no children."""
 _COPIES: dict[type, Callable[[Node, tuple[Node, ...]], Node]] = {}

@@ -17,7 +17,7 @@ class Copy(NamedTuple):
 
 
 def copy_of(s: Store) -> Copy | None:
-    """What a store copies; None if it computes something."""
+    """The copy that a store makes; None if it computes something."""
     match s.value:
         case _ if s.update is not None:
             return None

@@ -97,7 +97,7 @@ _NUMPY = {
 _FROM_NUMPY = {n: t for t, n in _NUMPY.items()}
 _BITS = {8: np.dtype("uint8"), 16: np.dtype("uint16")}
 ML_DTYPES = {BF16: "bfloat16", F8E4M3: "float8_e4m3fn", F8E5M2: "float8_e5m2"}
-"""What the package ml_dtypes calls the types that NumPy lacks."""
+"""Names in the package ml_dtypes of the types that NumPy lacks."""
 _FROM_ML_DTYPES = {name: t for t, name in ML_DTYPES.items()}
 
 
@@ -214,7 +214,7 @@ def bits_of(values: np.ndarray, t: DType) -> np.ndarray:
 
 
 def numbers_of(bits: np.ndarray, t: DType) -> np.ndarray:
-    """What stored bits of such a type stand for, as f32, which holds them exactly."""
+    """The numbers that stored bits of such a type encode, as f32, which holds them exactly."""
     if t == BF16:
         return (np.asarray(bits, np.uint32) << np.uint32(16)).view(np.float32)
     return _NUMBERS[t][np.asarray(bits)]
@@ -264,8 +264,8 @@ def as_bits(array: np.ndarray, t: DType | None) -> np.ndarray:
 
 
 def readable(array: np.ndarray, t: DType) -> np.ndarray:
-    """What NumPy stores as `t`, as numbers: types that NumPy lacks as those of ml_dtypes where
-    that is installed, else as f32.
+    """An array stored as `t` with elements that NumPy can print and compute with: types that NumPy
+    lacks as those of ml_dtypes where that is installed, else as f32.
     """
     if not t.as_bits:
         return array

@@ -187,8 +187,8 @@ class Call(Expr):
 
 @node
 class Guard(Node):
-    """What a read outside its array gives. `mode`: `value` (then `value` is it), `clamp`,
-    `wrap`, `reflect`; `drop` for writes.
+    """The value of a read outside its array. `mode`: `value` (then `value` is it), `clamp`, `wrap`,
+    `reflect`; `drop` for writes.
     """
 
     parts: ClassVar = ("value",)

@@ -68,7 +68,7 @@ def extern_address(name: str) -> int | None:
 
 
 def is_extern(program: Program) -> bool:
-    """Whether nothing says here how the outputs are computed."""
+    """True if a program has no equations: a registered function computes its outputs."""
     return not program.equations
 
 
@@ -148,8 +148,8 @@ def run_function(
     shapes: Sequence[tuple[int, ...]],
     sizes: Mapping[Var, int],
 ) -> tuple[np.ndarray, ...]:
-    """What the function registered for `name` gives, one array per output, checked against what is
-    declared of them.
+    """Outputs of the function registered for `name`, one array each, checked against their
+    declarations.
 
     Args:
         arrays, shapes: in the callers' dimensions, as far as they are known.

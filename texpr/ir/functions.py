@@ -234,6 +234,7 @@ FUNCTIONS: dict[str, Function] = {
 }
 
 PRIMITIVES = {"to_bits": 1, "from_bits": 1, "scale": 2, "rarely": 3}
-"""What code generators provide beside arithmetic, with arity; only expanded kernels have them: a
+"""Functions of code generators beside arithmetic, with arity. Only expanded kernels have them: a
 float's bits, bits as a float, x * 2^n for a whole number n given as a float, and a choice whose
-first side is not computed where no lane needs it."""
+first side is not computed where no lane needs it.
+"""

@@ -34,8 +34,8 @@ def exp_to_exp2(e: Node) -> Expr | None:
 
 
 def _is_one_factor(k: Expr) -> bool:
-    """Whether no element decides a factor, and a number is not so large or small that log2(e)
-    times it would be no normal number.
+    """True if no element decides a factor, and a number is not so large or small that log2(e) times
+    it would be no normal number.
     """
     if isinstance(k, Const):
         return 2.0**-100 < abs(k.value) < 2.0**100
@@ -73,7 +73,7 @@ def tanh_to_sigmoid(e: Node) -> Expr | None:
 
 
 def is_sigmoid(e: Node) -> bool:
-    """Whether it is what `tanh_to_sigmoid` gives."""
+    """True if it is an expression that `tanh_to_sigmoid` makes."""
     match e:
         case Div(Const(2.0), Add(Const(1.0), Call("exp", (Mul(Const(-2.0), _),)))):
             return True
@@ -91,7 +91,7 @@ def rounded_factors(e: Node) -> Reduce | None:
 
 
 def is_rounded(e: Expr) -> bool:
-    """Whether it is a number of 10 bits."""
+    """True if it is a number rounded to tf32, which has a fraction of 10 bits."""
     return isinstance(e, Call) and e.function == TF32
 
 

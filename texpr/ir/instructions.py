@@ -77,5 +77,5 @@ def read_with(reader: Callable[[str], Kernel]) -> None:
 
 @lru_cache(maxsize=64)
 def meaning(name: str) -> Kernel:
-    """What an instruction does."""
+    """The kernel that an instruction computes, read from its text."""
     return _READERS[-1](INSTRUCTIONS[name].text)

@@ -197,7 +197,7 @@ class ExternCall(Stmt):
 
 @node
 class Kernel(Node):
-    """What one call runs: an ordered list of loop nests.
+    """The code of one call: an ordered list of loop nests.
 
     Attributes:
         temporaries: buffers that live during the call and have no `Alloc`.

@@ -1,4 +1,4 @@
-"""How the iterations of a loop run: a sum of small classes, with the words that listings and JSON
+"""Execution of a loop's iterations: a sum of small classes, with the words that listings and JSON
 have for them.
 
     serial   parallel   vector   unroll   bulk   block.x   cluster.x   thread.x   multicast.xy   scalable.2   instruction.NAME

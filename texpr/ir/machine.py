@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Multiprocessor:
-    """What the blocks of threads that run at once on one processor of a GPU have together.
+    """Resources that the blocks of threads that run at once on one processor of a GPU have
+    together.
 
     Attributes:
         threads, blocks, registers: how many, the registers of 4 bytes.

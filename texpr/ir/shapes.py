@@ -206,7 +206,7 @@ def _split(inputs: Sequence[Tensor], shapes: Sequence[Shape], packs: dict[Var, S
 
 
 def _lengths(tensor: Tensor, rank: int, packs: dict[Var, Shape]) -> list[int] | None:
-    """How many axes each dimension takes; None while that is open."""
+    """Number of axes of each dimension; None while that is open."""
     lengths = [_length(dim, packs) for dim in tensor.dims]
     left = rank - sum(n for n in lengths if n is not None)
     open_packs = {dim.sizes[0] for dim, n in zip(tensor.dims, lengths) if n is None}

@@ -1,4 +1,4 @@
-"""Where the elements of a shared buffer lie, so that threads that want a column of it use
+"""Permutations of the elements of a shared buffer under which threads that access a column use
 different banks.
 """
 
@@ -29,16 +29,16 @@ class Swizzle:
 
     @property
     def is_one_to_one(self) -> bool:
-        """Whether the numbers are such that no two elements get one place."""
+        """True if the permutation is one-to-one: no two elements get one place."""
         powers = all(n > 0 and n & (n - 1) == 0 for n in (self.unit, self.count, self.row))
         return powers and self.count > 1 and self.row >= self.unit * self.count
 
     def place(self, element: int) -> int:
-        """Where an element lies; `element` is its row-major position."""
+        """Place of an element; `element` is its row-major position."""
         return element ^ self.unit * (element // self.row % self.count)
 
     def room(self, elements: int) -> int:
-        """How many places so many elements need: whole groups of units."""
+        """Number of places that so many elements need: whole groups of units."""
         return -(-elements // (self.unit * self.count)) * self.unit * self.count
 
     def __str__(self) -> str:

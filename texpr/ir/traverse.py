@@ -117,7 +117,7 @@ def rewrite(
 
 
 def is_plain(node: Node) -> bool:
-    """Whether no statement stands inside of a node: what changes statements alone need not look
+    """True if no statement stands inside of a node: what changes statements alone need not look
     there.
     """
     return type(node) not in _WITH_BODIES
@@ -193,8 +193,8 @@ def _of_kernel(kernel: Kernel) -> tuple[Stmt, ...]:
 
 
 def _remembered(root: Node, name: str, found_in: Callable[[Node, list[Any]], Any]) -> Any:
-    """What is found in a node, given what is found in its children: kept in the nodes, since a
-    rewrite leaves most of them as they are.
+    """A property of a node, computed from the same property of its children. It is kept in the
+    nodes, since a rewrite leaves most of them as they are.
     """
     try:
         return getattr(root, name)

@@ -147,8 +147,8 @@ def _tiles(chain: Sequence[For], conditions: Sequence[Expr], inside: tuple[Stmt,
 
 
 def _kind(kinds: Sequence[LoopKind]) -> LoopKind | None:
-    """How all iterations of nested loops run, if some of them run at once; None for lanes of an
-    instruction.
+    """Kind of the loop that replaces nested loops, if some of them run at once; None for lanes of
+    an instruction.
     """
     marks = {k for k in kinds if k not in (SERIAL, UNROLLED)}
     if any(isinstance(k, InstructionNest) for k in marks):
@@ -157,8 +157,8 @@ def _kind(kinds: Sequence[LoopKind]) -> LoopKind | None:
 
 
 _End = Callable[[Digits, Expr, int, list[Expr]], Expr | None]
-"""Where a count ends that goes on in tiles of so many numbers, under conditions of which one
-that says so is taken out.
+"""A function that finds the end of a count whose outer loop steps in tiles of so many numbers. It
+takes the conditions, and removes from them the one that states the end.
 """
 
 
@@ -196,8 +196,8 @@ def _full(both: Digits, tiles: Expr, tile: int, conditions: list[Expr]) -> Expr 
 
 
 def _tile(outer: Digits, inner: Digits) -> tuple[int | None, Expr | None]:
-    """How many numbers the inner one counts for each outer one; and the end of both, where its own
-    extent says that.
+    """Number of values that the inner count takes for each value of the outer one, and the end of
+    both, where the inner extent states it.
 
     for o: for i in 0..min(c, e - o*c)   ->   c, e
     """
@@ -217,7 +217,7 @@ def _tile(outer: Digits, inner: Digits) -> tuple[int | None, Expr | None]:
 
 
 def _has_tiles(extent: Expr, end: Expr, tile: int) -> bool:
-    """Whether `extent` is the number of tiles that begin before the end."""
+    """True if `extent` is the number of tiles that begin before the end."""
     last, length = integer(extent), integer(end)
     if last is not None or length is not None:
         return last is not None and length is not None and last == -(-length // tile)
@@ -229,7 +229,7 @@ def _has_tiles(extent: Expr, end: Expr, tile: int) -> bool:
 
 
 def _slack(e: Expr) -> Linear | None:
-    """What is at least 0 where an order of indices holds."""
+    """The form that an order of indices says is at least 0; None for another condition."""
     match e:
         case Compare("<" | "<=" as op, a, b) | Compare(">" | ">=" as op, b, a) if a.dtype == I64:
             return linear(sub(sub(b, a), index(int(len(op) == 1))))

@@ -21,7 +21,7 @@ Bounds = Mapping[str, float]
 
 
 def least_of_tensors(program: Program) -> Bounds:
-    """What the elements of computed tensors are at least."""
+    """Lower bounds of the elements of computed tensors."""
     definitions = single_definitions(program)
     found: dict[str, float] = {}
     for e in program.equations:
@@ -41,7 +41,7 @@ def single_definitions(program: Program) -> dict[str, Equation]:
 
 
 def least(value: Expr, tensors: Bounds, definitions: Mapping[str, Equation]) -> float:
-    """What a value is at least, if it is a number; -inf if nothing is known."""
+    """Lower bound of a value that is no NaN; -inf if nothing is known."""
     known: dict[int, float] = {}
     for n in postorder(value):
         if isinstance(n, Expr):
@@ -96,9 +96,7 @@ def _rounded(bound: float, dtype: DType | None) -> float:
 
 
 def _has_greatest(total: Reduce, definitions: Mapping[str, Equation]) -> bool:
-    """Whether a sum has exponentials of all values relative to the greatest of them as its
-    terms.
-    """
+    """True if a sum has exponentials of all values relative to the greatest of them as its terms."""
     exponential = _written_out(total.body, definitions)
     match exponential:
         case Call("exp" | "exp2", (Sub(value, Read() as greatest),)):
@@ -110,7 +108,9 @@ def _has_greatest(total: Reduce, definitions: Mapping[str, Equation]) -> bool:
 
 
 def _written_out(e: Expr, definitions: Mapping[str, Equation]) -> Expr:
-    """What the element that is read is defined as."""
+    """The definition of the element that is read, with the read's indices; any other expression as
+    it is.
+    """
     if not isinstance(e, Read) or e.guard is not None or e.tensor.name not in definitions:
         return e
     found = definitions[e.tensor.name]
@@ -119,8 +119,8 @@ def _written_out(e: Expr, definitions: Mapping[str, Equation]) -> Expr:
 
 
 def reciprocal_is_normal(divisor: Expr, tensors: Bounds, definitions: Mapping[str, Equation]) -> bool:
-    """Whether a divisor is NaN or at least the least normal number: its reciprocal is finite
-    then, and wrong by a rounding.
+    """True if a divisor is NaN or at least the least normal number: its reciprocal is finite then,
+    and wrong by a rounding.
     """
     normal = {32: 2.0**-126, 64: 2.0**-1022}.get(divisor.dtype.bits if divisor.dtype.is_float else 0, inf)
     return least(divisor, tensors, definitions) >= normal

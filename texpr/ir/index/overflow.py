@@ -51,7 +51,7 @@ _LIMIT = 1 << 63
 
 
 def is_wild(e: Expr) -> bool:
-    """Whether a value of 64 bits of which nothing is known, or a product that is no index
+    """True if a value of 64 bits of which nothing is known, or a product that is no index
     arithmetic, is part of an expression, so that arithmetic in it may wrap.
     """
     return any(
@@ -83,8 +83,8 @@ def programs_of(program: Program) -> list[Program]:
 
 
 def has_products(program: Program) -> bool:
-    """Whether an equation, of the program or of what it calls, multiplies more than a size by
-    small constants.
+    """True if an equation, of the program or of what it calls, multiplies more than a size by small
+    constants.
     """
     return any(
         isinstance(e, Equation) and not _is_small(e) for p in programs_of(program) for e in p.equations

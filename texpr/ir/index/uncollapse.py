@@ -59,7 +59,7 @@ class Parted:
         return tuple(dict.fromkeys(v for old in given for v in self.loops.get(old, (old,))))
 
     def within(self, loops: Sequence[Var], given: Collection[Var]) -> int:
-        """How many of nested loops, from the outside in, count the same in iterations in which
+        """Number of nested loops, from the outside in, that count the same in iterations in which
         the given ones do.
         """
         gone = self.loops.keys()
@@ -91,8 +91,8 @@ def parted(kernel: Kernel) -> Parted:
 
 
 def divides_by_sizes(kernel: Kernel) -> bool:
-    """Whether, with joined loops parted, some index is divided by what is no constant: of such
-    quotients proofs know little.
+    """True if, with collapsed loops split again, some index is divided by a value that is no
+    constant. Proofs know little of such quotients.
     """
     sizes = set(kernel.sizes)
     return any(
@@ -129,7 +129,9 @@ class _Joint:
         return replaced(self.divided(e), self.gone)
 
     def divided(self, root: N) -> N:
-        """What the count is divided by, and what is left, as the two numbers."""
+        """The node with quotients and remainders of the collapsed count replaced by the two loops'
+        variables.
+        """
 
         def rule(node: Node) -> Node | None:
             if (
@@ -155,7 +157,9 @@ class _Top:
     joints: list[_Joint] = field(default_factory=list)
 
     def note(self, joint: _Joint) -> None:
-        """What is in terms of loops that are gone now is in terms of those that stand for them."""
+        """Record a collapsed count: rewrite everything in terms of the loops that are gone in terms
+        of the two loops that replace them.
+        """
         new = (joint.first, joint.second)
         self.joints.append(joint)
         for v, to in self.loops.items():
@@ -190,8 +194,8 @@ def _made(s: Stmt) -> _Top:
 
 
 def may_count_pairs(extents: Sequence[Expr], *users: Node) -> bool:
-    """Whether some loop has a product as its extent, and its users divide by a size or it has a
-    product of sizes as a factor: what each joint needs, and few nests have.
+    """True if some loop has a product as its extent, and its users divide by a size or the extent
+    has a product of sizes as a factor. Every collapsed pair needs this, and few nests have it.
     """
     products = [n for e in extents for n in _products(e)]
     if not products:
@@ -239,7 +243,7 @@ def _parted(s: Stmt, top: _Top) -> Stmt:
 
 
 def _joint(run: Run) -> _Joint | None:
-    """How a run counts pairs, if it does."""
+    """The pair of loops that a run of digits counts, if it counts one."""
     if not any(isinstance(e, Mul) for e in walk(run.digits.extent)):
         return None
     for node in walk(*run.inside):
@@ -254,7 +258,7 @@ def _joint(run: Run) -> _Joint | None:
 
 
 def _is_product(e: Expr) -> bool:
-    """Whether it may itself count pairs."""
+    """True if it may itself count pairs."""
     return any(isinstance(n, Mul) and _is_of_sizes(n) for n in walk(e))
 
 
@@ -267,7 +271,7 @@ def _is_of(node: FloorDiv | Mod, count: Expr) -> bool:
 
 
 def _factor(extent: Expr, by: Expr) -> Expr | None:
-    """What times `by` an extent is, if that is seen."""
+    """The other factor of an extent that is a multiple of `by`; None if that is not seen."""
     if isinstance(extent, Mul):
         for over, other in ((extent.lhs, extent.rhs), (extent.rhs, extent.lhs)):
             if same_value(other, by):

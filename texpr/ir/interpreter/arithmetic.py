@@ -1,5 +1,4 @@
-"""What the operators of the scalar language mean, on NumPy arrays: the definition both interpreters
-share.
+"""The operators of the scalar language, on NumPy arrays: the definition both interpreters share.
 
 A value of a dtype that NumPy lacks (bf16, f8e4m3, f8e5m2) is held as f32 numbers that it can
 represent; every other value has NumPy's type. Callers silence NumPy's warnings with `quiet()`: x /
@@ -171,7 +170,7 @@ def call(name: str, args: list[Array], t: DType) -> Array:
 
 
 def identity(op: str, t: DType) -> int | float | bool:
-    """What a reduction of nothing gives."""
+    """The value of a reduction over nothing."""
     match op:
         case "sum" | "add":
             return 0

@@ -103,7 +103,7 @@ class _Recorded(np.ndarray):
 
 
 def poison(t: DType) -> float | int | bool:
-    """What memory nobody has written holds."""
+    """The content of memory that nobody has written."""
     if t.is_float:
         return float("nan")
     return True if t.kind == "bool" else int_range(t)[1] - 6
@@ -127,7 +127,7 @@ class _KernelWriter:
         self.sizes = sizes
         self.with_barrier = _loops_around_barriers(kernel)
         self.stored: list[list[Array]] = []
-        """What each loop that claims to be parallel stores to."""
+        """Arrays that each loop which claims to be parallel stores to."""
 
     def function(self, order: str) -> Callable[[], None]:
         """The kernel as a Python function without arguments."""
@@ -257,7 +257,7 @@ def loops_around_stores(kernel: Kernel) -> dict[Store, tuple[Var, ...]]:
 
 
 def _joined(loop: For, s: Store) -> bool:
-    """Whether lanes join what they add to one element before it is touched."""
+    """True if lanes reduce their updates of one element before the element is touched."""
     return has_lanes(loop.kind) and s.update is not None and loop.var not in variables(*s.indices)
 
 

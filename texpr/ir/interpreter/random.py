@@ -28,8 +28,8 @@ from texpr.ir.dtypes import F32, F64, DType, numpy_dtype
 ROUNDS = 10
 MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
 WEYL = 0x9E3779B9, 0xBB67AE85
-"""What the words of the key grow by in each round: of the golden ratio, and of the square root
-of 3.
+"""Increments of the key's words in each round: from the golden ratio, and from the square root of
+3.
 """
 RANDOM = ("uniform", "normal")
 """Their first argument is the seed, u64; the others are indices, i64; the result is f32 or f64."""

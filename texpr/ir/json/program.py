@@ -121,7 +121,7 @@ class Decoder:
             raise ValueError(f"no rows of nodes: {error!r}") from None
 
     def item(self, value: object) -> object:
-        """What stands in a row.
+        """The value of an item of a row.
 
         Raises:
             ValueError: no such node, dtype or number.

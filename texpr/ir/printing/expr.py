@@ -47,7 +47,7 @@ from texpr.support.errors import ResourceError
 
 
 class Names(dict[Var | Tensor, str]):
-    """What variables and tensors are called where their own names would be ambiguous.
+    """Names of variables and tensors where their own names would be ambiguous.
 
     Attributes:
         parameters: narrower integers of rank 0, computed in i64 as indices are, unless something of
@@ -144,7 +144,7 @@ def show(expr: Expr, names: Names | None = None) -> str:
 
 
 def binding(e: Expr, bare: bool) -> int:
-    """How strongly the outermost operator of `e` binds."""
+    """Precedence of the outermost operator of `e`."""
     match e:
         case Select():
             return IF

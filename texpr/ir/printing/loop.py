@@ -62,7 +62,7 @@ def source_kernel(kernel: Kernel, notes: Mapping[Var, str] | None = None) -> tup
 
 
 def kernel_names(kernel: Kernel) -> Names:
-    """What each variable and tensor is called in the listing: its name, with a number where two
+    """The name of each variable and tensor in the listing: its own name, with a number where two
     would be confused.
     """
     names = Names()
@@ -141,7 +141,7 @@ def _header(writer: Writer, kernel: Kernel, names: Names) -> None:
 
 
 def _home(tensor: Tensor) -> str:
-    """Where a buffer lives, and how its elements lie there."""
+    """The scope of a buffer, and the permutation of its elements, as text."""
     lies = "" if tensor.swizzle is None else f" {tensor.swizzle}"
     return "" if tensor.scope == "global" else f"  {tensor.scope}{lies}"
 

@@ -66,8 +66,8 @@ def callees(program: Program) -> list[Program]:
 
 
 def program_names(program: Program) -> Names:
-    """What each variable and tensor is called in the text: its name, with a number where two
-    would be confused.
+    """The name of each variable and tensor in the text: its own name, with a number where two would
+    be confused.
     """
     names = Names(parameters=_parameters(program))
     taken = set(RESERVED) | {str(name) for name, _ in program.constants}
@@ -228,8 +228,8 @@ def _with_all_axes(equation: Equation) -> tuple[Expr, ...]:
 
 
 def _left_size(axis: Axis, equation: Equation, declared: bool) -> Expr | None:
-    """What rule 2 finds: the declared dimension where the index stands bare on the left, else
-    what the reads agree on.
+    """Size by rule 2: the declared dimension where the index stands bare on the left, else the size
+    that the reads agree on.
     """
     if declared and equation.guard is None:
         for x, size in zip(equation.indices, equation.target.shape):

@@ -1,4 +1,4 @@
-"""What a well-formed scalar expression is. A complaint is a bug of ours, so it is an
+"""Invariants of a well-formed scalar expression. A complaint is a bug of ours, so it is an
 `AssertionError` with the node printed.
 """
 

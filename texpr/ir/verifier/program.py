@@ -1,4 +1,4 @@
-"""What well-formed Programs and Kernels are. Passes take valid values and give valid values; a
+"""Invariants of well-formed Programs and Kernels. Passes take valid values and give valid values; a
 complaint is a bug of ours.
 """
 
