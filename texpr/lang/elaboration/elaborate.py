@@ -394,7 +394,7 @@ def _first_definition(node: tree.Equation, name: str, names: Names) -> list[Fix]
 
 
 def _start(update: str, t: DType | None) -> str:
-    """What changes no value that an update folds in."""
+    """The neutral element of an update, as text."""
     if update in ("+=", "*="):
         return "0" if update == "+=" else "1"
     if t is None or t.is_float:

@@ -1,4 +1,4 @@
-"""What the parts of elaboration ask of the one that descends into expressions (`scalars`)."""
+"""The interface between the parts of elaboration and `scalars`, which descends into expressions."""
 
 from __future__ import annotations
 

@@ -267,8 +267,8 @@ def ordered(equations: list[Equation | Invoke]) -> tuple[Equation | Invoke, ...]
 
 
 def _needs(equations: list[Equation | Invoke]) -> list[set[int]]:
-    """What each equation waits for: the equation before it with the same target, and the last
-    equation of what it reads.
+    """Dependences of each equation: the equation before it with the same target, and the last
+    equation of each tensor that it reads.
     """
     last = {t: k for k, e in enumerate(equations) for t in e.targets}
     before: dict[Tensor, int] = {}
@@ -283,5 +283,5 @@ def _needs(equations: list[Equation | Invoke]) -> list[set[int]]:
 
 
 def reads_of(e: Equation | Invoke) -> tuple[Tensor, ...]:
-    """What an equation or call reads."""
+    """Tensors that an equation or call reads."""
     return e.args if isinstance(e, Invoke) else tuple(t for t in tensors(*children(e)))

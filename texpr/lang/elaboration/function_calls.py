@@ -26,7 +26,7 @@ name.
 
 
 def is_scalar_function(name: str) -> bool:
-    """Whether every text has a scalar function of this name."""
+    """True if every text has a scalar function of this name."""
     return name in FUNCTIONS or name in BUILTINS or name in DTYPES or name in RANDOM
 
 

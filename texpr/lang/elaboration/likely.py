@@ -64,9 +64,7 @@ def _extents_of(root: tree.Tree, name: str, names: Names) -> Iterator[str]:
 
 
 def _step(entry: tree.Tree) -> int:
-    """How far an index goes with each value of its variable: 1 for `i`, 2 for `2*i`, 0 for all
-    else.
-    """
+    """Stride of an index per value of its variable: 1 for `i`, 2 for `2*i`, 0 for all else."""
     match entry:
         case tree.Name():
             return 1
@@ -91,7 +89,7 @@ def advised_begin(target: tree.Target, axes: Iterable[Axis]) -> list[Fix]:
 
 
 def likely_type(node: tree.Equation, names: Names, dtype: DType | None = None) -> str:
-    """What is probably meant: `f32[K + 1, N]`; a dimension that nothing tells is `...`."""
+    """The probable type, as in `f32[K + 1, N]`; a dimension that nothing tells is `...`."""
     dtype = dtype or _likely_dtype(node.value, names)
     sizes = [_likely_size(e, node, names) for e in node.targets[0].indices]
     return f"{dtype}[{', '.join(sizes)}]" if any(s != "..." for s in sizes) else f"{dtype}[...]"

@@ -1,4 +1,4 @@
-"""What names mean inside one operator. Indices, tensors, sizes and constants share one
+"""Names and their meanings inside one operator. Indices, tensors, sizes and constants share one
 namespace; nothing shadows.
 """
 
@@ -38,7 +38,7 @@ USUAL = {
     "float8_e5m2": "f8e5m2",
     "float8e5m2": "f8e5m2",
 }
-"""What other languages call the types."""
+"""Names of the types in other languages."""
 
 
 class Use(NamedTuple):

@@ -196,7 +196,7 @@ def _absent(callee: OpDeclaration, found: Arguments, call: tree.Call) -> frozens
 
 
 class Sizes:
-    """What the callee's sizes are in the caller."""
+    """The callee's sizes in terms of the caller's."""
 
     def __init__(self, requires: Sequence[Expr]) -> None:
         self.values: dict[Var, Expr] = {}
@@ -230,7 +230,9 @@ class Sizes:
             raise self._rank(parameter, argument, span)
 
     def _count(self, dim: Dim) -> int | None:
-        """How many dimensions of the argument it takes; None for a pack not yet known."""
+        """Number of dimensions that a dimension of the callee takes of the argument; None for a
+        pack not yet known.
+        """
         if not dim.pack:
             return 1
         var = dim.sizes[0]

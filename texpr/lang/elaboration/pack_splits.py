@@ -72,7 +72,7 @@ def axes_of(op: tree.Operator) -> tuple[AxisSpec, ...]:
 
 
 def _added(op: tree.Operator, dims: Sequence[tree.Tree]) -> int:
-    """How many dimensions the first result has between two packs that follow each other in an
+    """Number of dimensions of the first result between two packs that follow each other in an
     input.
     """
     given, result = _packs(dims), _packs(op.outputs[0].type.dims) if op.outputs else []

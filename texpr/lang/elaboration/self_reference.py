@@ -56,8 +56,8 @@ def value_reading_itself(
 
 
 def _reached(error: CheckError) -> int:
-    """How far a type came: texts are read from the left, so the mistake that stands last is none
-    of that type.
+    """End of the text that elaboration accepted under a type: texts are read from the left, so the
+    mistake that stands last is none of that type.
     """
     return error.span.stop if error.span is not None else 0
 

@@ -214,7 +214,7 @@ def literal_at(e: Const, dtype: DType, span: Span) -> Const:
 
 
 class Arithmetic:
-    """What operators and conversions mean in the language.
+    """The meaning of operators and conversions in the language.
 
     Attributes:
         of_numbers: reductions of weak values, and intermediates whose type came from numbers alone.
@@ -277,8 +277,8 @@ class Arithmetic:
         return x, y, ""
 
     def conversion(self, a: Expr, b: Expr) -> Fix:
-        """What to write where two types meet: the wider one, but for what has its type from
-        numbers as they were written.
+        """The suggested conversion where two types meet: the wider one, except for a value whose
+        type comes from numbers as they were written.
         """
         if BOOL in (a.dtype, b.dtype):
             return chosen("choose a number: ", a if a.dtype == BOOL else b)
@@ -291,7 +291,7 @@ class Arithmetic:
         return converted("convert one of them: ", wider.dtype, other)
 
     def is_of_numbers(self, e: Expr) -> bool:
-        """Whether the type of a value came from numbers alone."""
+        """True if the type of a value came from numbers alone."""
         return e in self.of_numbers or isinstance(e, Read) and e.tensor in self.of_numbers
 
     def meet(self, x: Expr, y: Expr) -> tuple[Expr, Expr]:

@@ -17,7 +17,7 @@ from texpr.support.source import Source, Span
 Change = tuple[int, int, str]
 """Characters start..stop become another text."""
 Again = Callable[[Source], Error | None]
-"""What is wrong with a program where one of its texts has changed."""
+"""A function that elaborates a program in which one text has changed, and returns its error."""
 
 
 def try_fixes(error: CheckError, declaration: OpDeclaration, make: Callable[[OpDeclaration], object]) -> None:
@@ -132,7 +132,7 @@ def _changed(text: str, changes: list[Change]) -> str:
 
 
 def _moved(start: int, stop: int, changes: list[Change]) -> tuple[int, int]:
-    """Where a part of the text is after the changes."""
+    """Range of a part of the text after the changes."""
     before = sum(len(new) - (b - a) for a, b, new in changes if b <= start and a < start)
     within = sum(len(new) - (b - a) for a, b, new in changes if a >= start and b <= stop)
     return start + before, stop + before + within
@@ -143,7 +143,7 @@ def _meets(span: Span, part: tuple[int, int]) -> bool:
 
 
 class _Place:
-    """Where an error is: the operator and the declaration or equation."""
+    """Place of an error: the operator and the declaration or equation."""
 
     def __init__(self, module: Module, span: Span) -> None:
         self.source, self.span = module.source, span

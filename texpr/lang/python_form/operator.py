@@ -339,8 +339,8 @@ def _text(name: str, annotation: object) -> str:
 
 
 def _unquoted(annotation: object) -> object:
-    """What an annotation says: under `from __future__ import annotations` a text arrives with
-    its quotes.
+    """The text of an annotation: under `from __future__ import annotations` a text arrives with its
+    quotes.
     """
     if not isinstance(annotation, str):
         return annotation

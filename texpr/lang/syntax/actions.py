@@ -32,7 +32,7 @@ class Located(NamedTuple):
 
 
 Method = Callable[[Any, list[Any]], Located]
-"""What Lark calls with the symbols of a reduction."""
+"""A function that Lark calls with the symbols of a reduction."""
 
 
 def _list(make: Callable[[Any, list[Any]], Any]) -> Method:

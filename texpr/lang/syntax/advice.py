@@ -1,5 +1,5 @@
-"""What people who come from other languages write, and how it is said here. Every example in
-these texts is of the language.
+"""Help for people who come from other languages: their spellings, and the spellings here. Every
+example in these texts is of the language.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ TYPES = {
 
 
 def dotted_help(before: str, after: str) -> str:
-    """What to write instead of `np.exp` and of `X.sum()`."""
+    """Suggestion in place of `np.exp` and of `X.sum()`."""
     known = REDUCTIONS.get(after) or FUNCTIONS.get(after)
     if before in ("np", "numpy", "torch", "math", "jnp", "jax", "tf", "F", "tx", "cupy", "cp"):
         return known or f"functions stand without a module: {after or 'exp'}(...)"
@@ -156,7 +156,7 @@ def letters(count: int) -> str:
 
 
 def conversion(dtype: object, *operands: Expr) -> str:
-    """How to convert what was written: `f32(X[i])`; `f32(...)` where its words are long."""
+    """Text that converts operands: `f32(X[i])`; `f32(...)` where its words are long."""
     said = [words(e) for e in operands]
     return f"{dtype}({said[0] if len(said) == 1 and len(said[0]) <= 40 else '...'})"
 
@@ -186,7 +186,7 @@ def words(e: Expr) -> str:
 
 
 def parse_help(token: str, previous: str, words_before: Sequence[str], expected: set[str]) -> str:
-    """What to write instead where a text does not parse; empty for no idea.
+    """Suggestion where a text does not parse; empty for no idea.
 
     Args:
         token, previous: the word that cannot stand here, and the one before it.

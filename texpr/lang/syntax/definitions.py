@@ -13,8 +13,8 @@ Range = tuple[int, int]
 
 
 def needed(text: str, name: str) -> list[Range]:
-    """Where the definition of `name` stands and those of all names in it, in turn, in the order of
-    the text.
+    """Ranges of the definition of `name`, and of all names in it, in turn, in the order of the
+    text.
 
     Every definition begins a line; up to the next one, all is its own. A `use` is needed by all.
     What is not found so is the whole text: whoever parses it then says what is wrong.
@@ -34,5 +34,5 @@ def needed(text: str, name: str) -> list[Range]:
 
 
 def _is_blank(text: str) -> bool:
-    """Whether nothing but comments stands there."""
+    """True if nothing but comments stands there."""
     return all(line.lstrip().startswith("#") or not line.strip() for line in text.splitlines())

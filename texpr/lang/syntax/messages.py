@@ -1,6 +1,4 @@
-"""Why a text does not parse, in words: what was found, what was expected, and for usual mistakes
-what to write instead.
-"""
+"""Messages of the parser: the text found, the text expected, and for usual mistakes a suggestion."""
 
 from __future__ import annotations
 

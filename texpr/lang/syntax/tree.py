@@ -1,6 +1,4 @@
-"""What the parser makes of a text: the syntax tree, before any name has a meaning. Every node
-knows its place.
-"""
+"""The syntax tree of a text, before any name has a meaning. Every node knows its place."""
 
 from __future__ import annotations
 
@@ -87,7 +85,7 @@ class PackName(Tree):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Guard(Tree):
-    """What follows `|`: a mode, or a value."""
+    """A guard behind `|`: a mode, or a value."""
 
     mode: str
     value: Tree | None
