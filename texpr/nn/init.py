@@ -120,8 +120,8 @@ def dirac_(tensor: Filled, groups: int = 1) -> Filled:
 
 
 def fans(shape: Sequence[int]) -> tuple[int, int]:
-    """How many inputs one output of a layer with this weight (out, in, ...) has, and how many
-    outputs one input has.
+    """Fan-in and fan-out of a layer with this weight (out, in, ...): numbers of inputs per output
+    and of outputs per input.
     """
     if len(shape) < 2:
         raise CallError(

@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class LruCache(Generic[T]):
-    """What was used last, by key; the rest is forgotten."""
+    """A cache of the values that were used last, by key; the rest is forgotten."""
 
     def __init__(self, size: int = 32) -> None:
         self._size = size

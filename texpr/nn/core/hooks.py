@@ -1,4 +1,4 @@
-"""What happens around a `forward`: hooks, observers, and the name of the layer in complaints."""
+"""Hooks and observers around a `forward`, and the name of the layer in complaints."""
 
 from __future__ import annotations
 

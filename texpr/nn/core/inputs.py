@@ -1,4 +1,4 @@
-"""What is given to networks: arrays, in the network's dtype."""
+"""Inputs of networks: arrays, in the network's dtype."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class NetworkInput(NamedTuple):
 
     @property
     def spec(self) -> tuple[tuple[int, ...], DType]:
-        """What a program is captured for."""
+        """The shape and dtype that a program is captured for."""
         return self.array.shape, self.dtype
 
 

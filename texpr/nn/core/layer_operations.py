@@ -1,4 +1,4 @@
-"""What layers have in common when they apply operators."""
+"""Operations that layers share when they apply operators."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from texpr.support.errors import CallError
 
 @dataclass(frozen=True, slots=True)
 class CapturedCall:
-    """What a module computes for inputs of some shapes.
+    """A module's computation for inputs of some shapes.
 
     Attributes:
         nesting: how its results are nested.

@@ -55,7 +55,7 @@ class Module(KnowsArguments):
     _pre_hooks: dict[Handle, Hook]
     _plans: LruCache[Any]
     _structure: tuple[object, tuple]
-    """What `structure` has found, and the stamp under which it holds."""
+    """The last result of `structure`, and the stamp under which it holds."""
 
     def __setattr__(self, name: str, value: object) -> None:
         if isinstance(value, Parameter | Buffer | Module) and "_modules" not in self.__dict__:
@@ -128,7 +128,7 @@ class Module(KnowsArguments):
         return Handle(self._pre_hooks, hook)
 
     def forward(self, *inputs: Any) -> Any:
-        """What the module computes, on symbolic tensors."""
+        """The module's outputs, on symbolic tensors."""
         raise NotImplementedError(f"{type(self).__name__} has no forward")
 
     def __call__(self, *inputs: Any, **options: Any) -> Any:
@@ -183,7 +183,7 @@ class Module(KnowsArguments):
         return dtype_of(structure(self))
 
     def __texpr_structure__(self) -> tuple:
-        """What a function that is traced with the module depends on."""
+        """A key of everything that a traced function depends on in this module."""
         return structure(self)
 
     @property
@@ -427,12 +427,12 @@ class Module(KnowsArguments):
 
 
 _KINDS: dict[str, type] = {"_parameters": Parameter, "_buffers": Buffer, "_modules": Module}
-"""What is registered where."""
+"""The class of each registry's entries."""
 
 
 def structure(module: Module) -> tuple:
-    """What a captured program depends on besides shapes: which modules, hooks and variables
-    there are, modes, dtypes, devices.
+    """A key of everything that a captured program depends on besides shapes: which modules, hooks
+    and variables there are, modes, dtypes, devices.
     """
     stamp, found = module._structure
     if stamp is not Structures.stamp:

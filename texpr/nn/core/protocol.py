@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 
 class ModuleLike(Protocol):
-    """What hooks and calls on lazy tensors use of `nn.Module`."""
+    """The part of `nn.Module` that hooks and calls on lazy tensors use."""
 
     _parameters: dict[str, Any]
     _modules: dict[str, Any]
@@ -19,7 +19,7 @@ class ModuleLike(Protocol):
     def _pre_hooks(self) -> Mapping[Any, Callable[..., Any]]: ...
 
     def __texpr_structure__(self) -> tuple:
-        """What a captured program depends on besides shapes."""
+        """A key of everything that a captured program depends on besides shapes."""
         ...
 
     def forward(self, *inputs: Any) -> Any:

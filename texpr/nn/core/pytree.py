@@ -52,9 +52,7 @@ def positional(count: int) -> Skeleton:
 
 
 def is_tensor(value: object) -> bool:
-    """Whether a value is data: an array, a symbolic tensor, a variable, or another library's
-    array.
-    """
+    """True if a value is data: an array, a symbolic tensor, a variable, or another library's array."""
     return isinstance(value, np.ndarray | np.generic | Symbolic | Variable) or hasattr(value, "__array__")
 
 

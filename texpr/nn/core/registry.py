@@ -1,4 +1,4 @@
-"""What a module consists of, by name."""
+"""The parts of a module, by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is given to train on: checked before it is used."""
+"""Checks of training data before it is used."""
 
 from __future__ import annotations
 

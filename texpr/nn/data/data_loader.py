@@ -112,7 +112,7 @@ class DataLoader:
             pool.shutdown(wait=False, cancel_futures=True)
 
     def state_dict(self) -> dict[str, int]:
-        """Which batch comes next."""
+        """The position of the next batch."""
         return {
             "seed": self.seed,
             "epoch": self.epoch,

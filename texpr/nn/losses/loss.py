@@ -1,4 +1,4 @@
-"""What all losses share."""
+"""Base classes of losses."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Loss(Module):
 
     @staticmethod
     def classes(shape: tuple[int, ...]) -> int:
-        """How many classes there are, from the shape of the model's output."""
+        """Number of classes, from the shape of the model's output."""
         return shape[min(len(shape) - 1, 1)]
 
     def forward(self, input: Any, target: Any) -> Any:

@@ -17,7 +17,7 @@ from texpr.support.errors import CallError
 
 
 class Likelihood(NamedTuple):
-    """What AdaptiveLogSoftmaxWithLoss gives: log-probabilities of the targets (batch), and minus
+    """Result of AdaptiveLogSoftmaxWithLoss: log-probabilities of the targets (batch), and minus
     their mean.
     """
 

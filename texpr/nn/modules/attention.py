@@ -19,8 +19,8 @@ from texpr.support.errors import CallError
 
 @dataclass
 class Masks:
-    """What is added to scores, by the names of `ops.attention_masks`: for all (L, S), for
-    columns (N, S), for every head (N * H, L, S).
+    """Masks added to scores, by the names of `ops.attention_masks`: for all (L, S), for columns (N,
+    S), for every head (N * H, L, S).
     """
 
     mask: Any = None
@@ -28,7 +28,7 @@ class Masks:
     bias: Any = None
 
     def each(self) -> dict[str, Any]:
-        """Those that there are."""
+        """The masks that are there."""
         return present(mask=self.mask, padding=self.padding, bias=self.bias)
 
     def with_column(self) -> Masks:

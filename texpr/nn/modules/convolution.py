@@ -24,7 +24,7 @@ def by_axis(letter: str, values: Sequence[int]) -> dict[str, int]:
 
 
 class _Convolution(Module):
-    """What convolutions and their adjoints share: channels, windows, first values."""
+    """Base of convolutions and their adjoints: channels, windows, first values."""
 
     rank = 1
 

@@ -102,7 +102,7 @@ class FeatureAlphaDropout(Dropout):
 
 
 def _leading(layer: Module, x: Any, rank: int) -> int:
-    """How many axes name a channel."""
+    """Number of axes that name a channel."""
     if x.ndim not in (rank + 1, rank + 2):
         raise CallError(
             f"{type(layer).__name__}: the input has {x.ndim} dimensions, expected {rank + 2}, or {rank + 1} "

@@ -92,7 +92,7 @@ class FractionalMaxPool2d(Seeded):
         return getattr(ops, f"fractional_maxpool{self.rank}d")(x, self._samples(x), **constants)
 
     def _samples(self, x: Any) -> Symbolic:
-        """Where the windows of each image and channel are."""
+        """Random numbers that place the windows of each image and channel."""
         if self._random_samples is not None:
             return x.capture.variable(self._random_samples).astype(x.dtype)
         shape = (*x.shape[:2], self.rank)

@@ -28,7 +28,7 @@ class PackedSequence:
 
     @property
     def batch_sizes(self) -> np.ndarray:
-        """How many sequences go on at each time.
+        """Number of sequences that go on at each time.
 
         Raises:
             CallError: the lengths are computed, or given when a program runs.

@@ -17,7 +17,7 @@ MODES = {
     "replicate": ops.pad_edge,
     "circular": ops.pad_circular,
 }
-"""What is added, by torch's names."""
+"""Operators that pad, by torch's names."""
 
 
 def padded(x: Any, sides: Sequence[tuple[int, int]], mode: str = "zeros", **constants: float) -> Any:
@@ -113,19 +113,19 @@ class ZeroPad3d(_Pad):
 
 
 class ReflectionPad1d(_Pad):
-    """What is inside mirrored at the ends, without the end itself."""
+    """Pads with the inside mirrored at the ends, without the end itself."""
 
     mode, least = "reflect", 0
 
 
 class ReflectionPad2d(ReflectionPad1d):
-    """What is inside mirrored around the last two axes."""
+    """Pads with the inside mirrored around the last two axes."""
 
     rank = 2
 
 
 class ReflectionPad3d(ReflectionPad1d):
-    """What is inside mirrored around the last three axes."""
+    """Pads with the inside mirrored around the last three axes."""
 
     rank = 3
 

@@ -78,7 +78,7 @@ class _Pool(Module):
 
 
 def _missing(n: int, k: int, s: int, p: int, d: int) -> int:
-    """How many elements the last window that begins in the axis or before it lacks."""
+    """Number of elements missing from the last window that begins in the axis or before it."""
     span = d * (k - 1) + 1
     last = -(-(n + 2 * p - span) // s)
     last -= last * s >= n + p

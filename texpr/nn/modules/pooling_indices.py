@@ -1,5 +1,5 @@
-"""Where in their windows the largest elements are, as torch's `return_indices` says: place in
-the plane of the last axes, row by row.
+"""Places of the largest elements in their windows, as torch's `return_indices` says: place in the
+plane of the last axes, row by row.
 """
 
 from __future__ import annotations

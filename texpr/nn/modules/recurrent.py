@@ -17,7 +17,7 @@ from texpr.support.errors import CallError
 
 
 class _Recurrent(Module):
-    """What recurrent layers and cells share: weights of one layer in one direction, even within 1 /
+    """Base of recurrent layers and cells: weights of one layer in one direction, even within 1 /
     sqrt(hidden_size) at first.
 
     Attributes:

@@ -20,7 +20,7 @@ _RANKS = {
     "trilinear": (3,),
     "bicubic": (2,),
 }
-"""How many axes each mode is for."""
+"""Numbers of axes that each mode is for."""
 
 
 class Upsample(Module):

@@ -36,8 +36,8 @@ def _activation(owner: str, given: Activation) -> Callable[[Any], Any]:
 
 
 class _Layer(Module):
-    """What the layers of encoders and decoders share: self-attention, then two linear layers, each
-    added to what it is given.
+    """Base of the layers of encoders and decoders: self-attention, then two linear layers, each
+    added to its input.
 
     Args:
         activation: "relu", "gelu", or a function of a tensor such as nn.SiLU().

@@ -1,4 +1,4 @@
-"""What undoes pooling: elements back at the places they came from."""
+"""Unpooling: elements back at the places they came from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What optimizers take."""
+"""Types of optimizers' arguments."""
 
 from __future__ import annotations
 
@@ -11,4 +11,4 @@ Params = Iterable[Parameter] | Iterable[Mapping[str, Any]]
 """Parameters, or groups of them with options."""
 
 Betas = tuple[float, float]
-"""What is kept of two running means in a step."""
+"""Decay rates of two running means per step."""

@@ -1,5 +1,5 @@
-"""How many updates each parameter has had: one that was frozen, or had no gradient, begins where it
-was when it is trained again.
+"""Number of updates of each parameter: for a parameter that was frozen, or had no gradient, the
+count goes on where it stopped.
 
 Parameters that were always updated together share a *clock*, so that the scalars of a step are
 computed once for all of them.
@@ -52,7 +52,7 @@ class Clocks:
         return tuple(self._of[p] for p in parameters)
 
     def of(self, parameters: Iterable[Parameter]) -> list[int]:
-        """How many updates each had."""
+        """Number of updates of each parameter."""
         return [self.counts[self._of[p]] for p in parameters]
 
     def set(self, parameters: Iterable[Parameter], counts: Sequence[int]) -> None:

@@ -22,7 +22,7 @@ from texpr.nn.optim.optimizer import Optimizer
 from texpr.support.errors import CallError, CheckpointError
 
 CURVED = 1e-10
-"""What the product of a step and the change of the gradient must be above to tell of curvature."""
+"""Least product of a step and the change of the gradient that shows positive curvature."""
 
 
 @dataclass(frozen=True, slots=True)

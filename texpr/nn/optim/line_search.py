@@ -1,4 +1,4 @@
-"""How far to go in a direction."""
+"""Line search: the length of a step in a direction."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from math import sqrt
 from texpr.graph.lazy import Tensor
 
 ENOUGH, FLAT = 1e-4, 0.9
-"""What share of the slope a step must gain, and how flat the end must be compared with the
+"""Share of the slope that a step must gain, and how flat the end must be compared with the
 beginning.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What is known at a distance: the loss, its gradient, and the slope in the direction."""
+    """A point of the search: the loss, its gradient, and the slope in the direction."""
 
     at: float
     loss: float
@@ -92,8 +92,8 @@ def _is_flat(point: Point, start: Point) -> bool:
 
 
 def cubic_minimum(one: Point, other: Point, lo: float, hi: float) -> float:
-    """Where the cubic through two points with their slopes is least, within lo..hi; the middle
-    where it has no minimum.
+    """Minimum of the cubic through two points with their slopes, within lo..hi; the middle where it
+    has no minimum.
     """
     left, right = sorted((one, other), key=lambda p: p.at)
     mean = left.slope + right.slope - 3 * (left.loss - right.loss) / (left.at - right.at)

@@ -1,6 +1,4 @@
-"""What all optimizers share: groups of parameters, state, and numbers that change from step to
-step.
-"""
+"""Base class of optimizers: groups of parameters, state, and numbers that change from step to step."""
 
 from __future__ import annotations
 
@@ -263,8 +261,8 @@ class Optimizer(KnowsArguments):
         return Plan(capture, [])
 
     def structure(self) -> tuple:
-        """What a captured step depends on, beside the clocks of parameters that it updates: which
-        are trained, options that are no numbers.
+        """A key of everything that a captured step depends on, beside the clocks of parameters that
+        it updates: which are trained, options that are no numbers.
         """
         groups = tuple(
             (tuple((p, p.requires_grad) for p in g["params"]), g.flags()) for g in self.param_groups
@@ -368,6 +366,6 @@ class Optimizer(KnowsArguments):
 
 
 def _count(group: object) -> int:
-    """How many parameters a saved group has; -1 where it is none."""
+    """Number of parameters of a saved group; -1 where it is none."""
     params = group.get("params", ()) if isinstance(group, Mapping) else None
     return len(params) if isinstance(params, list | tuple) else -1

@@ -64,7 +64,7 @@ class Batches:
         raise NotImplementedError
 
     def about(self) -> dict[str, int]:
-        """What decides the batches, as far as it is known."""
+        """The choices that decide the batches, as far as they are known."""
         raise NotImplementedError
 
 

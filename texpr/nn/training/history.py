@@ -1,4 +1,4 @@
-"""What a training has measured."""
+"""Measurements of a training."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class History(dict[str, list[float]]):
 
     @property
     def epochs(self) -> int:
-        """How many epochs there are."""
+        """Number of epochs."""
         return max(map(len, self.values()), default=0)
 
     def save(self, path: str | Path) -> None:

@@ -43,7 +43,7 @@ _LIMITS = frozenset({"maximum", "clip", "clip_between"})
 
 @dataclass(frozen=True, slots=True)
 class Divisor:
-    """What a loss divides its sum over the batch by.
+    """The number by which a loss divides its sum over the batch.
 
     Attributes:
         number: where it is the same for all batches of these shapes; 1 where the loss is a sum.

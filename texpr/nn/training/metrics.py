@@ -55,7 +55,7 @@ def named_metrics(
 
 
 def counted_targets(targets: np.ndarray, loss: object) -> int:
-    """How many targets of a batch count: all but ignored labels."""
+    """Number of targets of a batch that count: all but ignored labels."""
     ignored = getattr(loss, "ignore_index", None) if getattr(loss, "labels", False) else None
     return (
         targets.size

@@ -1,6 +1,4 @@
-"""What `fit` shows while it runs: a bar per epoch on a terminal with tqdm, else a line per
-epoch.
-"""
+"""Progress of `fit`: a bar per epoch on a terminal with tqdm, else a line per epoch."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from texpr.nn.training.history import History
 
 
 class TrainerLike(Protocol):
-    """What callbacks may use of `nn.Trainer`.
+    """The part of `nn.Trainer` that callbacks may use.
 
     Attributes:
         model, optimizer: those that are trained.
@@ -27,7 +27,7 @@ class TrainerLike(Protocol):
 
     @property
     def epoch(self) -> int:
-        """How many epochs are done."""
+        """Number of finished epochs."""
         ...
 
     def save(self, path: str | Path) -> None:

@@ -39,7 +39,7 @@ _UNREADABLE = (
 
 @dataclass
 class Run:
-    """Where a `fit` is.
+    """State of a `fit`.
 
     Attributes:
         first_epoch: epochs that were made by fits before, which decide the order of examples.

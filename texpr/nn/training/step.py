@@ -345,7 +345,7 @@ class CapturedLoss:
             return CapturedLoss(capture, _wide(value), _wide(output), divisor)
 
     def weight(self, capture: Capture) -> Symbolic:
-        """What a batch counts beside others, as a number of the program."""
+        """Weight of a batch beside others, as a number of the program."""
         tensor = self.divisor.tensor
         return (
             capture.constant(np.array(self.divisor.number), "weight")
@@ -370,8 +370,8 @@ class LossPlan(Plan):
         self.is_sum, self._weight = divisor.is_sum, divisor.number if divisor.tensor is None else None
 
     def weight(self) -> float:
-        """What the batch of the last run counts beside others: the number that its loss divides
-        by, 1 where it is a sum.
+        """Weight of the last run's batch beside others: the number that its loss divides by, 1
+        where it is a sum.
         """
         return float(self.value(2)) if self._weight is None else self._weight
 

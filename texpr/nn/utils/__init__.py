@@ -1,4 +1,4 @@
-"""What torch.nn.utils has: sequences of several lengths, gradients made smaller, parameters as
+"""Functions of torch.nn.utils: sequences of several lengths, gradients made smaller, parameters as
 one vector.
 """
 

@@ -68,7 +68,7 @@ def clip_grad_value_(parameters: Parameters, clip_value: float) -> None:
 
 
 def _with_gradients(function: str, parameters: Parameters) -> list[Parameter]:
-    """Those that have one."""
+    """The parameters that have a gradient."""
     given = [parameters] if isinstance(parameters, Parameter) else list(parameters)
     for p in given:
         if not isinstance(p, Parameter):

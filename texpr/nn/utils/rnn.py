@@ -155,7 +155,7 @@ def _longer(x: Any, time: int, value: float = 0.0, before: bool = False) -> Any:
 
 
 def _tensor(function: str, value: Any) -> Any:
-    """What has a shape."""
+    """A value with a shape: a tensor as it is, any other value as an array."""
     found = value if isinstance(value, Symbolic | Tensor) else np.asarray(value)
     if isinstance(found, np.ndarray) and found.dtype == object:
         raise CallError(

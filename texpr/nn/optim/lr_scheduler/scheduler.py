@@ -1,4 +1,4 @@
-"""What all schedulers share."""
+"""Base class of schedulers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class LRScheduler(KnowsArguments):
         self.begin()
 
     initial = False
-    """Whether the first step is being made, which leaves most rates as they are."""
+    """True while the first step is being made, which leaves most rates as they are."""
     _count = 0
 
     def begin(self) -> None:

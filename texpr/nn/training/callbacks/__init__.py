@@ -1,5 +1,5 @@
-"""What `Trainer.fit` calls while it trains: functions `f(trainer, epoch, values)`, after each
-epoch, or callbacks, which hear of more.
+"""Callbacks of `Trainer.fit`: functions `f(trainer, epoch, values)`, called after each epoch, or
+objects with methods for more events.
 """
 
 from texpr.nn.training.callbacks.callback import Callback, Listener, as_callback

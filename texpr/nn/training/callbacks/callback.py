@@ -100,7 +100,7 @@ def as_callback(given: object) -> Callback:
 
 
 def measured(owner: object, monitor: str, values: Mapping[str, float]) -> float:
-    """What a callback looks at.
+    """The value that a callback monitors.
 
     Raises:
         CallError: it is not measured.
