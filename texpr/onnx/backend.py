@@ -15,7 +15,7 @@ from texpr.onnx.model_errors import UnsupportedOp
 from texpr.onnx.onnx_package import library
 
 REASONS = ("dtype not supported", "out of scope", "random op", "string/sequence/optional type")
-"""Why cases are left out; there are no others."""
+"""Reasons for cases that are left out; there are no others."""
 _RANDOM = {
     "Bernoulli",
     "RandomNormal",
@@ -28,7 +28,7 @@ _OUT_OF_SCOPE = {"ImageDecoder"}
 
 
 class Backend:
-    """What `onnx.backend.base.Backend` asks for. Models that are not read raise their own error."""
+    """A backend for `onnx.backend.base.Backend`. Models that are not read raise their own error."""
 
     @classmethod
     def prepare(cls, model: Any, device: str = "CPU", **_: Any) -> Backend.Prepared:
@@ -42,7 +42,7 @@ class Backend:
 
     @classmethod
     def supports_device(cls, device: str) -> bool:
-        """Whether models run there."""
+        """True if models run there."""
         return device == "CPU"
 
     class Prepared:
@@ -58,7 +58,7 @@ class Backend:
 
 
 def is_ours(name: str) -> bool:
-    """Whether a case is used here; a quarter is left to checks from outside."""
+    """True if a case is used here; a quarter is left to checks from outside."""
     return int(hashlib.sha1(name.encode()).hexdigest(), 16) % 4 != 0
 
 
@@ -89,7 +89,7 @@ def left_out(case: Any) -> str:
 
 
 def outcome(case: Any) -> str:
-    """What is wrong with a case's results; empty where they are as they should be."""
+    """Differences in a case's results; empty where they are as they should be."""
     to_array = library().numpy_helper.to_array
     try:
         prepared = Backend.prepare(case.model)

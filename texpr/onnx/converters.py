@@ -17,7 +17,7 @@ DOMAINS = {"": "ai.onnx", "ai.onnx.ml": "ai.onnx.ml", "ai.onnx.preview.training"
 
 @dataclass(frozen=True, slots=True)
 class Converter:
-    """How one operator is computed.
+    """The converter of one operator.
 
     Attributes:
         convert: takes the node and its inputs, gives its outputs: one, or a tuple.

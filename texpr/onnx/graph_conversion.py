@@ -27,7 +27,7 @@ programs.
 MOST_RUN = 20_000
 """Nodes and graphs that a program may come from, every pass of a loop counted."""
 DEEPEST_RUN = 48
-"""How deep graphs may run in each other, those of functions and of branches."""
+"""Nesting depth of running graphs, those of functions and of branches."""
 
 
 @dataclass(slots=True)
@@ -60,7 +60,7 @@ class Node:
         return self.proto.output
 
     def has(self, name: str) -> bool:
-        """Whether an attribute is given."""
+        """True if an attribute is given."""
         return any(a.name == name for a in self.proto.attribute)
 
     def attr(self, name: str, default: Any = None) -> Any:

@@ -43,7 +43,7 @@ def load(source: Any, dims: Mapping[str, int] | None = None) -> OnnxModel:
 
 
 class OnnxModel(Module):
-    """What `load` gives: called on arrays by position or by name, it computes the model's outputs.
+    """Result of `load`: called on arrays by position or by name, it computes the model's outputs.
 
     Initializers of floats are parameters under their names, running statistics and scales of
     quantization are buffers; others are constants. An input or a parameter whose values decide
@@ -223,7 +223,7 @@ class _Decided:
 
 
 class _Input:
-    """What a model declares of an input.
+    """A model's declaration of an input.
 
     Attributes:
         dims: extents, or their names; None where nothing is declared.

@@ -282,7 +282,7 @@ def _parameters(model: object) -> dict[Variable, str]:
 
 
 def _variable_names(model: object, capture: Capture, taken: set[str]) -> dict[Variable, str]:
-    """Those that a module has for its parameters and buffers; others keep their own."""
+    """Names that a module has for its parameters and buffers; others keep their own."""
     names = _parameters(model)
     clash = sorted(taken & set(names.values()))
     if clash:

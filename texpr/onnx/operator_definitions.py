@@ -53,7 +53,7 @@ def ranges(names: Sequence[str], extents: Sequence[object]) -> str:
 
 
 def wide(t: DType) -> DType:
-    """What is computed in for a float: f32 for those below 32 bits."""
+    """The dtype in which a float is computed: f32 for those below 32 bits."""
     return F32 if t.bits < 32 else t
 
 

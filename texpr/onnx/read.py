@@ -24,7 +24,7 @@ MOST_BYTES = 2 << 30
 """Of a file without its external data; what a protobuf can be."""
 MOST_NODES = 1_000_000
 DEEPEST = 16
-"""How deep subgraphs may be nested."""
+"""Nesting depth that subgraphs may have."""
 EXTERNAL = 1
 """onnx.TensorProto.EXTERNAL"""
 

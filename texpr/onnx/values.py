@@ -13,7 +13,7 @@ from texpr.ir.dtypes import DType, as_bits, from_numpy, readable, stored
 from texpr.support.errors import CallError
 
 MOST_NAMES = 4
-"""That an error tells."""
+"""Number of names in an error."""
 
 
 class Known:
@@ -99,8 +99,8 @@ Value = Known | Symbolic | list | None
 
 
 class NeedsValue(CallError):
-    """What decides shapes or which nodes run is computed from inputs or parameters: a program is
-    for one value of these.
+    """The refusal of a model whose shapes, or the choice of nodes to run, depend on inputs or
+    parameters: a program is for one value of these.
 
     Attributes:
         inputs, parameters: their names.

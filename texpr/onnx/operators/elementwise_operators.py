@@ -123,7 +123,7 @@ def _power(node: Node, x: Any, y: Any) -> Any:
 
 
 def _power_type(x: Any, y: Any) -> DType:
-    """What a power of which one side is a float is computed in: it holds both."""
+    """The dtype in which a power with a float on one side is computed: it holds both."""
     floats = [wide(v.dtype) for v in (x, y) if v.dtype.is_float]
     exact = all(v.dtype.is_float or v.dtype.bits < 32 for v in (x, y))
     return F64 if F64 in floats or not exact else F32

@@ -385,8 +385,8 @@ _TOP = """op top<T: num>(X: T[R, N]; k) -> (Y: T[R, k], I: i64[R, k]) require k 
 
 
 def _order(t: DType, largest: bool) -> dict[str, str]:
-    """When X[r, j] comes before X[r, i] and when they are equal: NaN is larger than all numbers,
-    and equal to itself.
+    """Conditions that X[r, j] comes before X[r, i] and that they are equal: NaN is larger than all
+    numbers, and equal to itself.
     """
     before = f"X[r, j] {'>' if largest else '<'} X[r, i]"
     if not t.is_float:

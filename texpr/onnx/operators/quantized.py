@@ -51,8 +51,8 @@ def rounded(node: Node, x: Any, scale: Any, zero: Any, t: Any, computed: Any = F
 
 
 def _precision(node: Node, scale: Any) -> Any:
-    """What QuantizeLinear divides in: what it says, else the type of the scale; f32 before
-    version 23, which says nothing.
+    """The dtype of QuantizeLinear's division: the attribute's, else the type of the scale; f32
+    before version 23, which says nothing.
     """
     if node.version < 23:
         return F32

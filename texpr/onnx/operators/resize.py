@@ -42,7 +42,7 @@ _ROUNDED = {
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """How elements are made of others, by the attributes of a node.
+    """A way of resizing, by the attributes of a node.
 
     Attributes:
         transform, mode, nearest: how places are found, what is done with them, how they are
@@ -95,13 +95,13 @@ class _Taps:
 
     @property
     def chosen(self) -> bool:
-        """Whether each element is one of the image."""
+        """True if each element is one of the image."""
         return self.weights.shape[1] == 1 and bool((self.weights == 1).all())
 
 
 def _source(mode: str, scale: float, size: int, n: int, roi: tuple[Any, Any]) -> np.ndarray:
-    """Where the elements of the result come from, by the coordinate transformation of ONNX's
-    Resize.
+    """Coordinates of the result's elements in the source, by the coordinate transformation of
+    ONNX's Resize.
     """
     i = np.arange(size, dtype=np.float64)
     if mode == "align_corners":
@@ -143,7 +143,7 @@ def _filter(way: _Way) -> tuple[Callable[[np.ndarray], np.ndarray], int]:
 
 
 def _taps(way: _Way, n: int, size: int, scale: float, roi: tuple[Any, Any]) -> _Taps:
-    """How `size` elements are made of n."""
+    """Weights that make `size` elements of n."""
     at = _source(way.transform, scale, size, n, roi)
     outside = (at < 0) | (at > n - 1) if way.transform == "tf_crop_and_resize" else np.zeros(size, bool)
     if way.mode == "nearest":
@@ -254,5 +254,5 @@ def _taken(node: Node, x: Any, axis: int, taps: _Taps) -> Any:
 
 
 def _computed(t: DType) -> DType:
-    """What elements are summed in."""
+    """The dtype of sums of elements."""
     return wide(t) if t.is_float else F64 if t.bits >= 32 else F32

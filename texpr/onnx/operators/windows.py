@@ -17,7 +17,7 @@ _AUTO = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Where windows lie, by axis.
+    """Places of windows, by axis.
 
     Attributes:
         size, stride, step: elements of a window, elements from one window to the next, elements

@@ -46,7 +46,7 @@ class Reducer:
         return self.graph.add(_OPS[op], [x, self.graph.integers(*axes)], shape, x.dtype, keepdims=0)
 
     def masked(self, op: str, x: Value, mask: Value) -> Value:
-        """What leaves a reduction as it is, where the mask is false."""
+        """The operand with the identity of the reduction where the mask is false."""
         kind = "min" if op == "argmin" else "max" if op == "argmax" else op
         nothing = known(np.array(identity(kind, x.dtype), compute_dtype(x.dtype)), x.dtype)
         return self.scalars.apply("Where", mask, x, nothing, dtype=x.dtype)
@@ -83,7 +83,7 @@ class Reducer:
         extents: Sequence[int],
         first: Sequence[int],
     ) -> Value:
-        """Where the largest or smallest element is: the index of one of the axes."""
+        """Place of the largest or smallest element: the index of one of the axes."""
         x = x if mask is None else self.masked(e.op, x, mask)
         x = self.graph.expand(x, [extents[a] if a in over else n for a, n in enumerate(x.shape)])
         kept, counts = x.shape[: -len(over)], [extents[a] for a in over]

@@ -96,7 +96,7 @@ class Equations:
             self._scattered(unit, scope, value, places)
 
     def _in_a_box(self, unit: Equation, scope: Scope, value: Value, places: Sequence[Value]) -> bool:
-        """Whether an equation defines a box, or updates a whole tensor; then it is done."""
+        """True if an equation defines a box, or updates a whole tensor; it is written then."""
         if unit.update is not None:
             if unit.where is not None or scope.mask is not None:
                 return False
@@ -182,7 +182,7 @@ class Scope:
         return self.equations.graph
 
     def _decided(self, e: Node) -> bool:
-        """Whether no data decide the values of an expression."""
+        """True if no data decide the value of an expression."""
         return all(self.equations.value(t).array is not None for t in tensors(e))
 
     def _static(self, e: Expr) -> np.ndarray | None:
