@@ -19,7 +19,7 @@ from texpr.passes.analysis.row_major import flat_index
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """What a bulk copy moves.
+    """The box of a bulk copy.
 
     Attributes:
         source: the tensor that it is a box of.
@@ -39,16 +39,16 @@ class Box:
 
     @property
     def bytes(self) -> int:
-        """How many it brings."""
+        """Number of bytes of the box."""
         return prod(self.extents) * self.target.dtype.bytes
 
 
 class NoBox(Exception):
-    """Why a nest copies no box."""
+    """The reason why a nest copies no box."""
 
 
 def box_of(nest: For) -> Box:
-    """What a nest copies.
+    """The box that a nest copies.
 
     Raises:
         NoBox: something else than a box, or not to places one after the other.
@@ -96,7 +96,7 @@ def _chain(nest: For) -> tuple[dict[Var, int], Store]:
 
 
 def _extents(indices: tuple[Expr, ...], loops: dict[Var, int], source: Tensor) -> tuple[int, ...]:
-    """How many elements the box has along each dimension; loops stand in the order of the
+    """Number of elements of the box along each dimension; loops stand in the order of the
     dimensions.
     """
     left, found = list(loops), []
@@ -121,8 +121,8 @@ def _extents(indices: tuple[Expr, ...], loops: dict[Var, int], source: Tensor) -
 
 
 def _is_end(condition: Expr, i: Expr, size: Expr) -> bool:
-    """Whether a condition says that an index has not come to the end of a dimension, or not
-    before its start.
+    """True if a condition says that an index has not come to the end of a dimension, or not before
+    its start.
     """
     return any(_alike(condition, c) for c in (compare("<", i, size), compare("<=", index(0), i)))
 

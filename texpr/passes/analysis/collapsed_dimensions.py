@@ -41,7 +41,7 @@ class Joined:
         )
 
     def indices(self, old: Sequence[Expr]) -> tuple[Expr, ...]:
-        """Where an element is now."""
+        """Indices of an element in the collapsed tensor."""
         return tuple(old[g[0]] if len(g) == 1 else _flat(self.tensor, g, old).expr() for g in self.groups)
 
     def apart(self, new: Sequence[Expr]) -> tuple[Expr, ...]:
@@ -106,7 +106,7 @@ def redirected(kernel: Kernel, others: Mapping[Tensor, tuple[Tensor, Joined]]) -
 
 
 def joined_temporaries(kernel: Kernel) -> dict[Tensor, Joined]:
-    """Those of which some dimensions are only used as one."""
+    """Temporaries of which some dimensions are only used as one."""
     outside = passed(kernel)
     uses: dict[Tensor, list[tuple[Expr, ...]]] = {
         t: [] for t in kernel.temporaries if t.rank > 1 and t.scope == "global" and t not in outside
@@ -122,7 +122,7 @@ def _divides(indices: Sequence[Expr]) -> bool:
 
 
 def _is_whole(tensor: Tensor, dims: Sequence[int], indices: Sequence[Expr]) -> bool:
-    """Whether the position within these dimensions is no quotient and no rest."""
+    """True if the position within these dimensions is no quotient and no rest."""
     if len(dims) > 1 and any(integer(tensor.shape[d]) is None for d in dims):
         return False
     form = _flat(tensor, dims, indices) if len(dims) > 1 else None

@@ -148,7 +148,7 @@ def _last(length: Linear) -> Linear:
 
 @lru_cache(maxsize=1024)
 def _lengths(extent: Expr) -> tuple[Linear, ...]:
-    """What an extent never exceeds where there is an iteration: so it is not 0 there."""
+    """Forms that an extent never exceeds where there is an iteration: so they are not 0 there."""
     match extent:
         case Max(a, b) if integer(b) == 0:
             return _lengths(a)

@@ -20,14 +20,14 @@ from texpr.support.errors import ScheduleError
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What stands for the operands of a pattern: an access of the nest for each of its tensors."""
+    """An access of the nest for each tensor of a pattern."""
 
     loops: Mapping[Var, Var]
     operands: Mapping[str, tuple[Tensor, tuple[Expr, ...]]]
 
 
 class Mismatch(Exception):
-    """Why a nest is no instance of the pattern."""
+    """The reason why a nest does not match the pattern."""
 
 
 def instance(name: str, loop: For) -> Match:
@@ -127,14 +127,14 @@ def _bends(e: Expr, loop: Var) -> bool:
 
 
 def _inside(s: Stmt) -> Stmt:
-    """What stands alone under conditions."""
+    """The statement that stands alone under conditions."""
     while isinstance(s, If) and len(s.body) == 1:
         s = s.body[0]
     return s
 
 
 def _instead(s: Stmt) -> str:
-    """What stands where a loop should be."""
+    """Description of a statement in the place of a loop."""
     match s:
         case For(var, extent):
             return f"`{var.name}` has {show(extent)} iterations"
@@ -202,7 +202,7 @@ def _same_place(
 
 
 def _same_terms(mine: Linear, theirs: Linear, v: Var, w: Var) -> bool:
-    """Whether the terms that hold a loop, panels of it and places in these, are the same."""
+    """True if the terms that hold a loop, panels of it and places in these, are the same."""
     wanted = [(substitute(term, {v: w}), c) for term, c in mine.terms if v in variables(term)]
     found = [(term, c) for term, c in theirs.terms if w in variables(term)]
     return len(wanted) == len(found) and all(any(equal(a, b) and c == d for b, d in found) for a, c in wanted)

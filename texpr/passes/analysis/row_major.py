@@ -1,4 +1,4 @@
-"""Where an element lies in row-major memory, as a linear form over the loops."""
+"""Position of an element in row-major memory, as a linear form over the loops."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _factors(e: Expr) -> list[Expr]:
 
 
 def _is_times(factors: list[Expr], c: int, by: Expr, d: int) -> bool:
-    """Whether the product of the factors and `c` is that of `by` and `d`."""
+    """True if the product of the factors and `c` is that of `by` and `d`."""
     divisor = linear(by)
     if not factors or not divisor.terms:
         return not factors and not divisor.terms and c == d * divisor.constant

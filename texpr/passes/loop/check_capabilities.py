@@ -1,4 +1,4 @@
-"""What the schedule asks of the machine: buffers that fit where they are, instructions that
+"""Checks of a schedule against the machine: buffers that fit where they are, instructions that
 exist.
 """
 
@@ -59,7 +59,9 @@ def _check_instruction(name: str, machine: Machine) -> None:
 
 
 def _check_tiles(kernel: Kernel, tiles: set[Tensor], machine: Machine) -> None:
-    """Which of them there is room for is known where code is made."""
+    """Refuse tile buffers where the machine has no tile registers. Their number is checked where
+    code is made.
+    """
     if not tiles:
         return
     if not machine.tile_registers:

@@ -1,4 +1,4 @@
-"""What one block of threads runs, one thing after the other, is one launch on a GPU."""
+"""Nests that one block of threads runs in order become one launch on a GPU."""
 
 from __future__ import annotations
 

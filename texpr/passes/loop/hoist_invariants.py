@@ -1,5 +1,5 @@
-"""What innermost loops read again and again in the same place is read once, before them, with
-what is computed of it alone.
+"""Loop-invariant code motion: reads that innermost loops repeat at the same place are done once,
+before them, with the values computed of them alone.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ def invariants_first(kernel: Kernel, most: int) -> Kernel:
 
 
 def _is_one(node: Node) -> bool:
-    """Whether all iterations run at once: each lane would need a scalar of its own."""
+    """True if all iterations run at once: each lane would need a scalar of its own."""
     return isinstance(node, For) and (has_lanes(node.kind) or isinstance(node.kind, InstructionNest))
 
 
 def _apart(loop: For, made: set[Tensor], names: Iterator[str], most: int) -> Sequence[Stmt]:
-    """What is computed before a loop, and the loop with the rest.
+    """The statements computed before a loop, and the loop with the rest.
 
     Args:
         made: the scalars of this pass, to which more are added.
@@ -152,5 +152,5 @@ def _reads(root: Expr) -> Iterator[Read]:
 
 
 def _moves(read: Read, own: frozenset[Var]) -> bool:
-    """Whether a variable of the loop is seen in the indices of a read."""
+    """True if a variable of the loop is seen in the indices of a read."""
     return any(type(n) is Var and n in own for n in walk(*read.indices))

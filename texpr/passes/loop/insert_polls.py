@@ -42,7 +42,7 @@ def _vector_or_leaf(node: Node) -> bool:
 
 
 def _is_one(loop: For) -> bool:
-    """Whether all iterations run at once, in lanes."""
+    """True if all iterations run at once, in lanes."""
     return loop.kind == VECTOR or isinstance(loop.kind, InstructionNest)
 
 

@@ -36,7 +36,7 @@ class _Access:
 
 @dataclass(frozen=True, slots=True)
 class _Home:
-    """Where a temporary goes: inside the last of `loops` (at the top if there are none), as the
+    """Place of a temporary: inside the last of `loops` (at the top if there are none), as the
     tensor `small`.
 
     Attributes:
@@ -99,7 +99,7 @@ def place(kernel: Kernel) -> Kernel:
 
 
 def placed(kernel: Kernel, tensor: Tensor) -> Tensor | None:
-    """What `place` makes of one temporary; None if it has no uses."""
+    """The buffer that `place` makes of one temporary; None if it has no uses."""
     at = kernel.temporaries.index(tensor)
     kernel = _with_joined(kernel)
     tensor = kernel.temporaries[at]
@@ -117,7 +117,7 @@ def _with_joined(kernel: Kernel) -> Kernel:
 
 
 def _is_partial(kernel: Kernel, tensor: Tensor) -> bool:
-    """Whether it holds sums until they are stored where the program has them."""
+    """True if a temporary holds sums until they are stored where the program has them."""
     stores = [s for s in statements(kernel) if isinstance(s, Store)]
     folded = {s.equation for s in stores if s.tensor is tensor and (s.start or s.update is not None)}
     return bool(folded) and all(
@@ -161,7 +161,7 @@ def _common(uses: list[_Access]) -> tuple[For, ...]:
 
 
 def _shared(common: tuple[For, ...]) -> tuple[For, ...]:
-    """Those of them in which a buffer may be made: the lanes of a vector loop share one, so it
+    """The common loops in which a buffer may be made: the lanes of a vector loop share one, so it
     stays outside; and outside loops that are written out, unless threads inside need one each.
     """
     lanes = next(
@@ -199,8 +199,8 @@ def _box(kernel: Kernel, tensor: Tensor, loops: tuple[For, ...], uses: Sequence[
 
 
 def _may_be_padded(tensor: Tensor) -> bool:
-    """Whether its rows may lie further apart than they are long: a buffer of constant extents
-    that the schedule has laid out.
+    """True if a buffer's rows may lie further apart than they are long: a buffer of constant
+    extents that the schedule has laid out.
     """
     return (
         tensor.swizzle is None
@@ -254,7 +254,7 @@ def _by_lanes(
 
 
 def _scope(tensor: Tensor) -> str:
-    """Where a buffer inside loops lives, unless the schedule said so."""
+    """Scope of a buffer inside loops, unless the schedule said one."""
     if tensor.scope != "global":
         return tensor.scope
     return "stack" if fits_stack(tensor) else "heap"
@@ -268,6 +268,6 @@ def stride_of(tensor: Tensor) -> int:
 
 
 def fits_stack(tensor: Tensor) -> bool:
-    """Whether a buffer may be on the stack of a thread: of constant extents, and small."""
+    """True if a buffer may be on the stack of a thread: of constant extents, and small."""
     count = integer(product(tensor.shape))
     return count is not None and count * tensor.dtype.bytes <= STACK_BYTES

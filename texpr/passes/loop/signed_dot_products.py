@@ -71,7 +71,7 @@ class _Sum:
         return None
 
     def _bytes(self, moving: tuple[For, ...]) -> float:
-        """What the sums of all these loops take."""
+        """Bytes of the sums of all these loops."""
         counts = [ceiling(n.extent) for n in (*moving, *self.lanes, self.instruction)]
         return inf if None in counts else I32.bytes * prod(c for c in counts if c is not None)
 
@@ -222,7 +222,7 @@ def _mixed(s: _Sum, flipped: dict[Tensor, Tensor]) -> Stmt:
 
 
 def _stored_unsigned(kernel: Kernel, flipped: dict[Tensor, Tensor]) -> Kernel:
-    """Whatever else uses the buffers takes the offset into account."""
+    """The kernel with the offset in all other uses of the buffers."""
     offset = literal(OFFSET, U8)
 
     def rule(node: Node) -> Node | None:

@@ -90,7 +90,7 @@ _CHANGED = FOLDED | {Read}
 
 
 def _decided(node: Expr, ranges: dict[Var, Expr]) -> Expr | None:
-    """What an operation on indices is in these ranges, the node itself where it stays; None
+    """Value of an operation on indices in these ranges, the node itself where it stays; None
     where they say nothing of such.
     """
     match node:
@@ -167,6 +167,6 @@ def _implied(s: Stmt, known: tuple[Linear, ...]) -> Stmt:
 
 
 def _follows(form: Linear, known: Linear) -> bool:
-    """Whether a form is at least another one."""
+    """True if a form is at least another one."""
     difference = form.plus(known, -1)
     return not difference.terms and difference.constant >= 0

@@ -119,7 +119,7 @@ def _without_data_conditions(s: For | If) -> For | If:
 
 
 def _bounds(loop: For, conditions: list[Expr], lanes: Set[Var]) -> tuple[list[Expr], list[Expr], list[Expr]]:
-    """Where the loop starts, where it ends, and the conditions that say neither."""
+    """Lower bounds and upper bounds of the loop from the conditions, and the other conditions."""
     low: list[Expr] = []
     high: list[Expr] = []
     rest: list[Expr] = []

@@ -95,8 +95,8 @@ def _has_threads(loop: For) -> bool:
 
 
 def _asks_which(loop: For) -> bool:
-    """Whether each statement stands under a condition that says of the iterations alone which
-    run it, and a third of all is left out.
+    """True if each statement stands under a condition that says of the iterations alone which run
+    it, and a third of all is left out.
     """
     n, asked = (
         integer(loop.extent) or 0,

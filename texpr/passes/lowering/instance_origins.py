@@ -1,5 +1,5 @@
-"""Which instance of an equation each instance of a nest made for it is: what a proof that
-nothing was lost needs to know.
+"""The equation's instance for each instance of a nest made for it: a proof that nothing was lost
+needs it.
 """
 
 from __future__ import annotations

@@ -155,7 +155,7 @@ class Nests:
 
 
 def _labels(program: Program) -> list[str]:
-    """What qualifies the loops of each equation: the tensor, with a number where it has several
+    """Qualifiers of the loops of each equation: the tensor, with a number where it has several
     equations.
     """
     targets = [e.target if isinstance(e, Equation) else e.targets[0] for e in program.equations]
@@ -234,7 +234,7 @@ def _inside(tensor: Tensor, indices: tuple[Expr, ...], ranges: dict[Var, Expr]) 
 
 
 def _within(i: Expr, size: Expr, ranges: dict[Var, Expr]) -> list[Expr]:
-    """What remains to be asked for `0 <= i < size`."""
+    """Conditions left to check for `0 <= i < size`."""
     if isinstance(i, Var) and i in ranges and same_value(ranges[i], size):
         return []
     lowest, highest = interval(i, ranges)

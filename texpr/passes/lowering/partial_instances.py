@@ -124,8 +124,8 @@ class Chart:
         return found
 
     def _ties(self, var: Var) -> bool:
-        """Whether more than the range of a free axis restricts it, in terms of other free ones
-        or of the loops around.
+        """True if more than the range of a free axis restricts it, in terms of other free ones or
+        of the loops around.
         """
         others = [c for c in (*self._given_ranges(), *self.conditions) if var in variables(c)]
         axis = next(a for a in self._ranges() if a.var is var)

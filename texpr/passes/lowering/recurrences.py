@@ -160,8 +160,8 @@ class _Maker:
 
 
 def _all_wait(equation: Equation) -> bool:
-    """Whether elements read others of their tensor along every axis, so that no two of them need
-    be side by side.
+    """True if elements read others of their tensor along every axis, so that no two of them need be
+    side by side.
     """
     target, at = equation.target, equation.indices
     reads = [n.indices for n in walk(equation.value) if isinstance(n, Read) and n.tensor is target]
@@ -176,5 +176,5 @@ def _all_wait(equation: Equation) -> bool:
 
 
 def _name(form: Linear, equation: Equation) -> str:
-    """What a loop is called: the axis it runs along, or the axes of a sum."""
+    """Name of a loop: the axis it runs along, or the axes of a sum."""
     return "".join(a.var.name for a in equation.axes if form.coefficient(a.var)) or "t"

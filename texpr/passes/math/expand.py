@@ -154,9 +154,8 @@ def expand_math(root: N, native: frozenset[str] = frozenset(), fma: bool = True)
 
 
 def _stays(e: Call, native: frozenset[str]) -> bool:
-    """Whether a target has an instruction for a call. For powers of 2 that is coarser than these
-    are anywhere: where an exponential was made one on purpose (`exp_to_exp2`), it is taken,
-    elsewhere not.
+    """True if a target has an instruction for a call that may be used. Instructions for powers of 2
+    are coarser than this code: they are used only for exponentials that `exp_to_exp2` made.
     """
     known = e.function in native and e.args[0].dtype in NATIVE.get(e.function, (F32, F64))
     return known and (e.function != "exp2" or exp2_to_exp(e) is not None)

@@ -82,9 +82,9 @@ def _scaled(m: Arithmetic, x: Expr, least: float, most: float, power: Callable[[
 
 
 def _above(m: Arithmetic, x: Expr, least: float) -> tuple[Expr, Expr]:
-    """Whether x is below the least number whose result is not 0, and x, or 0 there: processors take
-    far longer for products that round to 0 than for others, and masked scores of attention are
-    -inf.
+    """The condition that x is below the least number whose result is not 0, and x, or 0 there:
+    processors take far longer for products that round to 0 than for others, and masked scores of
+    attention are -inf.
     """
     below = m.compare("<", x, least)
     return below, m.select(below, 0.0, x)

@@ -19,7 +19,7 @@ def _constant(k: int) -> tuple[float, float]:
 
 
 def _lost(k: int) -> float:
-    """What rounding 3 pi / 4 adds."""
+    """Error of 3 pi / 4 by rounding."""
     assert k == 3
     return (math.ldexp(HALF_PI[0], -1) * 3 - HALF_PI[0]) - math.ldexp(HALF_PI[0], -1)
 

@@ -85,7 +85,7 @@ class Arithmetic:
         return Select(cond, self.const(a), self.const(b))
 
     def odd(self, i: Expr) -> Expr:
-        """Whether the lowest bit of an integer is set."""
+        """True if the lowest bit of an integer is set."""
         return Compare("!=", self.bitwise("bit_and", i, 1), self.whole(0))
 
     def rarely(self, cond: Expr, a: Expr, b: Expr) -> Expr:

@@ -48,7 +48,7 @@ def fmod(m: Arithmetic, a: Expr, b: Expr) -> Expr:
 
 
 def _other_side(m: Arithmetic, rest: Expr, b: Expr) -> Expr:
-    """Whether the rest is not 0 and has not the sign of b."""
+    """True if the rest is not 0 and has not the sign of b."""
     less = m.compare("<", m.with_sign_of(m.const(1.0), rest), 0.0), m.compare("<", b, 0.0)
     return conjunction(
         m.compare("!=", rest, 0.0), Compare("!=", m.select(less[0], 1.0, 0.0), m.select(less[1], 1.0, 0.0))

@@ -1,4 +1,4 @@
-"""Where an extreme is: argmax and argmin in terms of max and min.
+"""Places of extremes: argmax and argmin in terms of max and min.
 
 Of many elements the extremes of blocks are found first, and then the place in the first block that
 has the extreme of all: the others are not read again.
@@ -76,7 +76,7 @@ def _least(
 
 
 def _is_last(node: Reduce) -> bool:
-    """Whether what is read along the axis lies side by side, so that a block that data say is
+    """True if the elements read along the axis lie side by side, so that a block that data say is
     read as fast as any other.
     """
     along = [n for n in walk(node.body) if isinstance(n, Read) and node.axes[0].var in variables(*n.indices)]
@@ -97,7 +97,9 @@ def _in_blocks(node: Reduce, count: int) -> Expr:
     inside = Axis(replace(axis.var), index(0), index(size))
 
     def element(block: Expr) -> tuple[Expr, Expr | None]:
-        """What the axis gives in a block, and whether the last block has it."""
+        """The element of a block, and the condition that the block has it; None if all blocks are
+        full.
+        """
         at = add(mul(block, index(size)), inside.var)
         return substitute(node.body, {axis.var: add(axis.lo, at)}), None if count % size == 0 else compare(
             "<", at, index(count)

@@ -65,7 +65,7 @@ def needed(program: Program) -> Program:
 
 
 def _written(e: Equation | Invoke) -> bool:
-    """Whether it is a call of an operator that has equations."""
+    """True if it is a call of an operator that has equations."""
     return isinstance(e, Invoke) and not is_extern(e.program)
 
 

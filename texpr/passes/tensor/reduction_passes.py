@@ -319,7 +319,7 @@ def _kept(
 
 
 def _is_triangle(condition: Expr, axes: Sequence[Var]) -> bool:
-    """Whether this is j <= i, j < i or the like of two of the axes, which about half of all
+    """True if this is j <= i, j < i or the like of two of the axes, which about half of all
     elements of a square fulfil.
     """
     match condition:
@@ -334,8 +334,8 @@ def _is_triangle(condition: Expr, axes: Sequence[Var]) -> bool:
 
 
 def reads_inside(reduced: Reduce, axes: Sequence[Axis], requires: Sequence[Expr]) -> bool:
-    """Whether all that a reduction without others in it reads exists for every instance of the
-    axes, at sizes of 0, too.
+    """True if all reads of a reduction without inner reductions are inside their tensors for every
+    instance of the axes, at sizes of 0, too.
     """
     every = (*axes, *reduced.axes)
     below = {a.var: a.hi for a in every if integer(a.lo) == 0}
@@ -384,7 +384,7 @@ def _outermost_reductions(e: Expr) -> int:
 
 
 def identity(op: str, dtype) -> Const:
-    """What a fold starts from."""
+    """The identity element of a fold."""
     match op:
         case "sum" | "add":
             return literal(0, dtype)
@@ -402,7 +402,7 @@ def identity(op: str, dtype) -> Const:
 
 
 def neutral(op: str, dtype) -> Const:
-    """What folded into any value leaves every bit of it: for float sums -0.0, as -0.0 + 0.0 =
-    0.0.
+    """The element that leaves every bit of any value when folded into it: for float sums -0.0, as
+    -0.0 + 0.0 = 0.0.
     """
     return literal(-0.0, dtype) if op == "add" and dtype.is_float else identity(op, dtype)
