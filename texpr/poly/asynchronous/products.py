@@ -68,7 +68,7 @@ def _of_product(kernel: Kernel, p: TimelinePoint, places: Sequence[TimelinePoint
 
 
 _LATE = {False: ("arrival", "barrier"), True: ("arrival",)}
-"""What may be wrong with where an operand is overwritten, by whether it is in registers."""
+"""Reasons from `late` that refuse the overwriting of an operand, by whether it is in registers."""
 
 
 def _others(product: TimelinePoint, places: Sequence[TimelinePoint]) -> Iterator[tuple[TimelinePoint, Use]]:

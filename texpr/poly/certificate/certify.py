@@ -102,7 +102,7 @@ class Certificate:
 
     @property
     def rounding(self) -> str:
-        """How the results may differ from the program's: "bit-exact", or a sentence for each
+        """Differences of the results from the program's: "bit-exact", or a sentence for each
         reason.
         """
         if self.bit_exact:

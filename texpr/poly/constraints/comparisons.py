@@ -32,7 +32,7 @@ _OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 
 
 def comparison_truth(op: str, lhs: Values, rhs: Values) -> Truth:
-    """When `lhs op rhs` is true and when it is false."""
+    """Conditions under which `lhs op rhs` is true, and under which it is false."""
     true: list[Conjunction] = []
     false: list[Conjunction] = []
     exact = True

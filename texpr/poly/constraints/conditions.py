@@ -43,7 +43,7 @@ def fails_somewhere(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr]
 
 
 SOME_SIZE = 7
-"""What every size is there."""
+"""The value given to every size where one assignment of sizes is tried."""
 
 
 def _impossible(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr], negated: bool) -> bool:

@@ -39,9 +39,9 @@ def distinct_arguments(
 def distinct_row_facts(
     converter: Converter, question: Question, one: int, other: int
 ) -> Iterator[list[list[Row]]]:
-    """What is known of the elements of `program.distinct_rows` tensors that two copies of variables
-    in a question speak of: two of them are of different rows, have different values, or are one. A
-    disjunction for each two.
+    """Facts about the elements of `program.distinct_rows` tensors that two copies of variables in a
+    question name: two elements lie in different rows, have different values, or are the same
+    element. One disjunction for each pair.
     """
     seen: set[tuple[Key, Key]] = set()
     while pairs := [

@@ -74,7 +74,7 @@ from texpr.poly.constraints.overflow_ranges import bounded_keys, is_small
 Range = tuple[Expr, Expr]
 """lo inclusive, hi exclusive."""
 Case = tuple[Conjunction, tuple[Form, ...]]
-"""When integer expressions have these values."""
+"""Conditions, and the values that integer expressions have under them."""
 
 
 K = TypeVar("K")

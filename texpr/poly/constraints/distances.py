@@ -22,8 +22,8 @@ Distances = dict[Var, int]
 one number.
 """
 Order = list[int | Var]
-"""What tells which of two instances runs first, from the outside in: loops with any distance,
-then perhaps a number, which decides.
+"""A comparison key of execution order between two instances, outermost first: loops with any
+distance, then perhaps a number, which decides.
 """
 
 

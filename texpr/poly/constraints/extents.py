@@ -58,7 +58,9 @@ def _free_conditions(converter: Converter, cases: Sequence[tuple[Conjunction, Fo
 
 
 def _system(converter: Converter, keys: Sequence[Key], piece: Conjunction, form: Form) -> System:
-    """What is given, the value, and the rest."""
+    """The system of a piece's facts and a column for the form's value: columns of the keys first,
+    then the value, then the rest.
+    """
     question = Question(converter.is_shared)
     for key in keys:
         question.column(key)

@@ -115,7 +115,7 @@ class Question:
         self._rows: list[Row] = []
         self._choices: list[Sequence[Sequence[Row]]] = []
         self.width = 0
-        """How many columns there are."""
+        """Number of columns."""
 
     def copy(self) -> Question:
         other = Question(self._is_shared, self._least)

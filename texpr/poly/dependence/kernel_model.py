@@ -93,8 +93,8 @@ class Nest:
     parted: Parted
 
     def within(self, s: Statement, depth: int) -> int:
-        """How many loops of a statement stay the same in an iteration of the `depth` outermost
-        ones that the kernel has around it.
+        """Number of loops of a statement that stay the same in an iteration of the `depth`
+        outermost loops that the kernel has around it.
         """
         if not self.parted.loops:
             return depth
@@ -213,8 +213,8 @@ def _build_model(kernel: Kernel) -> Nest:
 
 
 def _assume_nonempty_range(tensor: Tensor) -> Expr | None:
-    """That there are values for an input which may only have some: a call with elements outside
-    their range is refused.
+    """Condition that an input with a value range may have elements at all: it is empty, or its
+    range is not. A call with elements outside their range is refused.
     """
     if tensor.value_range is None or integer(sub(*reversed(tensor.value_range))) is not None:
         return None
@@ -325,8 +325,8 @@ def _private(kernel: Kernel) -> dict[Tensor, tuple[Var, ...]]:
 
 
 def _require_unmodified(node: For | If, asked: Expr, what: str) -> None:
-    """What is asked once is modelled as read by each statement below; so it must not change
-    below.
+    """Refuse a bound or condition that reads a tensor which the statements under it write. It is
+    evaluated once, but modelled as read by each statement below.
     """
     read = tensors(asked)
     if read and any(isinstance(s, Store) and s.tensor in read for s in statements(node)):

@@ -38,7 +38,9 @@ def flow_stays_within(kernel: Kernel, tensor: Tensor, loops: Sequence[For]) -> b
 
 
 _MEMO: OrderedDict[tuple[int, Tensor, tuple[Var, ...]], tuple[Kernel, bool]] = OrderedDict()
-"""What was proven of the last kernels: a step asks again what the one before it had to prove."""
+"""Proofs of the last kernels, by kernel, tensor and loops: a step asks again for the proofs of the
+step before it.
+"""
 _MEMO_SIZE = 256
 
 

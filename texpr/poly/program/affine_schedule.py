@@ -327,8 +327,8 @@ class _Search:
     def _proposed(
         self, members: Sequence[int], dependences: Sequence[Dependence]
     ) -> Iterator[dict[int, Form]]:
-        """What isl's scheduler makes of the needs: integer combinations of sizes and axes, and a
-        constant.
+        """Proposals of isl's scheduler for the dependences: integer combinations of sizes and axes,
+        and a constant.
         """
         sizes = list(self.proof.program.sizes)
         axes = {k: [a.var for a in self.places[k].equation.axes] for k in members}

@@ -130,7 +130,9 @@ READS_AT_ONCE = 16
 
 
 def access_checks(proof: ProgramProof, place: EquationDomain) -> Iterator[Callable[[], None]]:
-    """What an equation reads and writes is inside, or guarded: questions that have a quota each."""
+    """Bounds checks of an equation's reads and of its write, each a question with a quota of its
+    own.
+    """
     reads = [(site, site.node) for site in place.sites if isinstance(site.node, Read)]
     for k in range(0, len(reads), READS_AT_ONCE):
         yield partial(_check_reads, proof, place, reads[k : k + READS_AT_ONCE])
@@ -298,14 +300,14 @@ def _is_known(proof: ProgramProof, i: Expr, n: Expr) -> bool:
 
 
 def _place_of(i: Expr, whole: Span | None) -> Span | None:
-    """Where the index was written; an index variable is one object for all its uses, so its
-    place is that of the access.
+    """Source span of an index. An index variable is one object for all its uses, so its span is
+    that of the access.
     """
     return whole if isinstance(i, Var) or i.span is None else i.span
 
 
 def _ways_to_understand(i: Expr, n: Expr, access: Access) -> list[Fix]:
-    """What to declare so that the index is understood."""
+    """Suggested declarations that make the index analysable."""
     read, tensor = next(iter(tensors(i)), None), access.tensor
     if read is not None and read.value_range is None and read.dtype.is_int:
         declared = type_text(replace(read, value_range=(index(0), n)))
@@ -344,7 +346,7 @@ def _words(e: Expr) -> str:
 
 
 def _ways_to_read(read: Read) -> tuple[Fix, ...]:
-    """How to write the read with a guard: in the user's words where they are known."""
+    """Suggested guards for a read: in the user's words where they are known."""
     zero = "false" if read.dtype.kind == "bool" else "0"
     text = read.span.text if read.span is not None else show(replace(read, guard=None))
     if not text.endswith("]"):
@@ -357,7 +359,9 @@ def _ways_to_read(read: Read) -> tuple[Fix, ...]:
 
 
 def _ways_to_write(e: Equation) -> tuple[Fix, ...]:
-    """How to leave out what lies outside, the indices in the user's words where they are known."""
+    """Suggested ways to drop writes out of bounds, the indices in the user's words where they are
+    known.
+    """
     indices = ", ".join(map(_words, e.indices))
     left, dropped = f"{e.target.name}[{indices}]", f"{e.target.name}[{indices} | drop]"
     restrict = "restrict the indices (`for i in lo..hi`)"
@@ -365,7 +369,7 @@ def _ways_to_write(e: Equation) -> tuple[Fix, ...]:
 
 
 def check_range(proof: ProgramProof, place: EquationDomain) -> None:
-    """What an equation stores lies in the range its target declares."""
+    """Check that the values an equation stores lie in the declared range of its target."""
     e = place.equation
     if e.target.value_range is None:
         return
@@ -431,7 +435,7 @@ def _check_not_empty(proof: ProgramProof, place: EquationDomain, site: Site, nod
 
 
 def _empty_ways(proof: ProgramProof, site: Site, node: Reduce) -> list[Callable[[], Region]]:
-    """Where there may be nothing to choose from."""
+    """Questions, one per way in which the set that a reduction ranges over may be empty."""
     if is_box(node):
         return [
             partial(proof.refuting, site.condition, compare("<=", axis.hi, axis.lo), site.axes)

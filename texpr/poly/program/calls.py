@@ -95,7 +95,7 @@ def _declared(tensor: Tensor, values: tuple[Expr, Expr], begin: str = "") -> lis
 def _check_result(
     proof: ProgramProof, call: Invoke, inner: Tensor, outer: Tensor, sizes: Mapping[Var, Expr]
 ) -> None:
-    """What the caller declares of a result is what the callee declares of it."""
+    """Check the caller's declarations of a result, `distinct` and the range, against the callee's."""
     if outer.distinct and not inner.distinct:
         raise CheckError(
             f"{outer.name} distinct is not proven",

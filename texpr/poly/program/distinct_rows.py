@@ -17,7 +17,7 @@ _LARGEST_FACTOR = 1 << 20
 
 
 def check_distinct(proof: ProgramProof) -> None:
-    """What equations define and declare `distinct_rows` is so."""
+    """Check each `distinct_rows` declaration of a tensor that equations define."""
     for tensor in (*proof.program.outputs, *proof.program.temporaries):
         equations = [e for e in proof.program.equations if isinstance(e, Equation) and e.target is tensor]
         if (

@@ -52,8 +52,8 @@ def uncovered(a: Access, sources: Sequence[Access], facts: isl.Set) -> isl.Set:
 
 
 def uncovered_in_iteration(remaining: isl.Set, a: Access, source: Access, facts: isl.Set) -> isl.Set:
-    """Those of `left` that the source does not precede in the same iteration of the loops around
-    both.
+    """Instances of `remaining` that the source does not precede in the same iteration of the loops
+    around both.
     """
     if source.statement.order > a.statement.order:
         return remaining
