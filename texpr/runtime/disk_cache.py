@@ -85,7 +85,7 @@ class DiskCache:
             self._evict()
 
     def usage(self) -> tuple[int, int]:
-        """How many entries there are, and their bytes."""
+        """Number of entries, and their bytes."""
         sizes = [size for _, size, _ in self._entries()] if self._usable else []
         return len(sizes), sum(sizes)
 
@@ -134,7 +134,7 @@ class DiskCache:
 
 
 def _distrust(directory: Path) -> str:
-    """Why code from this directory must not run; empty if it may."""
+    """The reason why code from this directory must not run; empty if it may."""
     status = directory.stat()
     if not stat.S_ISDIR(status.st_mode):
         return f"{directory} is no directory"

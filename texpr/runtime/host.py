@@ -35,7 +35,7 @@ _XTILEDATA = 18
 
 @cache
 def tiles_permitted() -> bool:
-    """Whether the system lets this process use tiles (AMX), which it is asked here, once: a signal
+    """True if the system lets this process use tiles (AMX), which it is asked here, once: a signal
     in the midst of them takes more stack.
 
     Processes that this one forks may too; others ask for themselves. False where the processor has

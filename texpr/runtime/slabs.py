@@ -26,8 +26,9 @@ leave too much of a slab.
 
 _NOTHING = np.empty(0, np.uint8)
 _rests: list[np.ndarray] = []
-"""What is left of the slabs that are being cut: one, or as many as threads have cut at once. Each
-block refers to the whole of its slab, which is freed with the last of them."""
+"""Rests of the slabs that are being cut: one, or as many as threads have cut at once. Each block
+refers to the whole of its slab, which is freed with the last of them.
+"""
 
 
 def _cut(size: int) -> np.ndarray:

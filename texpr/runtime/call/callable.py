@@ -95,7 +95,7 @@ class Callable(_Word):
         _enable(cls)
 
     def __call__(self, *arguments: object, **options: object) -> Any:
-        """What the function does."""
+        """Call the function."""
         return self._function(*arguments, **options)
 
     def _become(self, function: Function[..., object]) -> None:
@@ -124,7 +124,7 @@ class Callable(_Word):
 
 
 def is_native(function: Function[..., object]) -> bool:
-    """Whether native code serves a callable: one of `make_callable` that is not all Python."""
+    """True if native code serves a callable: one of `make_callable` that is not all Python."""
     return isinstance(getattr(function, "__self__", None), tuple)
 
 

@@ -68,8 +68,8 @@ def wrong_rank(shape: tuple[int, ...], argument: Argument) -> CallError:
 
 
 def is_masked(value: object) -> bool:
-    """Whether an array has a mask. NumPy loads what makes these when it is asked for, which
-    takes time: until then there are none.
+    """True if an array has a mask. NumPy loads what makes these when it is asked for, which takes
+    time: until then there are none.
     """
     return isinstance(value, getattr(sys.modules.get("numpy.ma"), "MaskedArray", ()))
 

@@ -150,7 +150,7 @@ def _normal(spec: CallSpec) -> CallSpec:
 
 
 def _is_plain(spec: CallSpec) -> bool:
-    """Whether the native code understands every extent and every check."""
+    """True if the native code understands every extent and every check."""
     extents = [extent for argument in spec.arguments for extent in argument.shape]
     known = [check for check in spec.checks if isinstance(check, RangeCheck | DistinctCheck)]
     extents += [
@@ -275,7 +275,7 @@ _NUMBERS = {"any": 16 + 32, "python": 16, "own": 0}
 
 
 def _number_word(dtype: np.dtype, allowed: int | None) -> int:
-    """What `numbers.c` may take for an array of rank 0 of this dtype."""
+    """Word for `numbers.c`: the numbers it may take for an array of rank 0 of this dtype."""
     if allowed is None or dtype.type not in numpy_api.KINDS:
         return 0
     return 1 + numpy_api.KINDS.index(dtype.type) + allowed

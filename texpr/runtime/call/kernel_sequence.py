@@ -147,7 +147,7 @@ def function(
 
 
 def _table(entries: Sequence[AnyEntry]) -> np.ndarray:
-    """What `tx_sequence` of `sequence.c` reads."""
+    """The table that `tx_sequence` of `sequence.c` reads."""
     slots = [_slots(e) for e in entries]
     table = np.zeros(_HEAD + 2 * len(entries) + sum(map(len, slots)), np.int64)
     table[0], at = len(entries), _HEAD + 2 * len(entries)

@@ -24,7 +24,7 @@ class NativeFunction:
 
 
 def take_error() -> BaseException | None:
-    """What a function raised in this thread's last kernel call, once."""
+    """The exception of a function in this thread's last kernel call; each is returned once."""
     error = getattr(_waiting, "error", None)
     _waiting.error = None
     return error

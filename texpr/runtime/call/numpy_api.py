@@ -116,8 +116,8 @@ def our_memory() -> Iterator[None]:
 
 @cache
 def layouts_are_known() -> bool:
-    """Whether objects look in memory as the native code believes; on an interpreter where they
-    do not, all calls go through Python.
+    """True if objects have the layout in memory that the native code assumes; on an interpreter
+    where they do not, all calls go through Python.
     """
     probe = np.zeros((3, 5), np.float32)
     words = (ctypes.c_int64 * 9).from_address(id(probe))

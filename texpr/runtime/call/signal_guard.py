@@ -1,4 +1,4 @@
-"""What Ctrl-C must not leave half done."""
+"""Guard against Ctrl-C for work that must not be left half done."""
 
 from __future__ import annotations
 

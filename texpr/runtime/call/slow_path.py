@@ -194,8 +194,8 @@ def _checked_output(value: object, argument: Argument) -> np.ndarray:
 
 
 def _repeats_elements(array: np.ndarray) -> bool:
-    """Whether two indices may mean the same bytes: some stride is smaller than all that the
-    shorter strides span.
+    """True if two indices may mean the same bytes: some stride is smaller than all that the shorter
+    strides span.
     """
     span = array.itemsize
     for stride, extent in sorted(
@@ -230,9 +230,7 @@ def _share(one: np.ndarray, other: np.ndarray) -> bool:
 def _buffer(
     value: object, argument: Argument, inputs: Sequence[np.ndarray], sizes: Mapping[str, int]
 ) -> np.ndarray:
-    """Where the kernel writes an output: the given array if it can be used as it is, a new one
-    otherwise.
-    """
+    """The array for an output: the given array if it can be used as it is, a new one otherwise."""
     if isinstance(value, np.ndarray):
         usable = value.flags.c_contiguous and value.dtype.isnative
         if usable and not any(np.may_share_memory(value, array) for array in inputs):

@@ -1,4 +1,4 @@
-"""What a kernel takes and gives, in words of NumPy."""
+"""Arguments and results of a kernel, in words of NumPy."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class CallSpec:
 
 
 Numbers = Literal["any", "python", "own"]
-"""Which numbers may stand for an array of rank 0: any; Python's, and of NumPy's those of the
+"""Numbers that may stand for an array of rank 0: any; Python's, and of NumPy's those of the
 argument's dtype; these alone.
 """
 

@@ -24,7 +24,7 @@ from texpr.runtime.emulator.register_operands import (
 )
 
 SUMS = 256
-"""That a thread may have."""
+"""Accumulator registers that a thread may have."""
 _NAN = "0x7FF8000000000000"
 _BEGIN = re.compile(
     r"^define internal ([^\n@]+) (@texpr\.wgmma\.(?:begin|next)\.m64n(\d+)k\d+\.(\w+))\(.*?^\}$",
@@ -37,7 +37,7 @@ _WAIT = re.compile(
 RESET = f"""  call void @llvm.memset.p0.i64(ptr @fiber_held, i8 0, i64 {SUMS * 1024}, i1 false)
   call void @llvm.memset.p0.i64(ptr @fiber_flying, i8 0, i64 {SUMS * 1024}, i1 false)
   call void @llvm.memset.p0.i64(ptr @fiber_queues, i8 0, i64 24576, i1 false)"""
-"""What is forgotten when a block begins."""
+"""Reset of accumulators when a block begins."""
 
 
 def emulate_async_mma(text: str) -> str:
@@ -51,7 +51,7 @@ def emulate_async_mma(text: str) -> str:
 
 
 def uses_async_mma(text: str) -> bool:
-    """Whether blocks of the module have such products."""
+    """True if blocks of the module have such products."""
     return "@fiber_held" in text
 
 

@@ -38,7 +38,7 @@ def emulate_bulk_copies(text: str) -> str:
 
 
 def uses_bulk_copies(text: str) -> bool:
-    """Whether a module copies boxes."""
+    """True if a module copies boxes."""
     return "@llvm.nvvm.mbarrier." in text
 
 

@@ -25,7 +25,8 @@ MOST_THREADS = 1024
 CLUSTER_BARRIERS = 1 << 18
 """Barriers of a cluster have numbers from here on, those of blocks smaller ones."""
 PHASE_WAIT, PHASE_RETRY = 1 << 19, (1 << 19) + 1
-"""Where threads of a block meet before they ask for a phase, and where they ask again."""
+"""States of a block's threads at a barrier before they ask for a phase, and before they ask again.
+"""
 READY, ENDED = 0, -1
 EXPORTS = (
     "fiber_first",
@@ -56,7 +57,7 @@ def padded_threads(threads: int) -> int:
 
 @dataclass(slots=True)
 class _Warp:
-    """Where 32 threads stopped; `seen` is what had happened then."""
+    """The state in which 32 threads stopped; `seen` counts the events by then."""
 
     block: int
     first: int
@@ -66,7 +67,7 @@ class _Warp:
 
 
 def _describe(warps: Sequence[_Warp]) -> str:
-    """Where warps stopped."""
+    """Text of the places where warps stopped."""
     return ", ".join(
         f"warp {w.first // WARP} of block {w.block} "
         f"{'ended' if w.state == ENDED else f'at barrier {w.state}'}"

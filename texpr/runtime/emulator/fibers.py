@@ -115,7 +115,7 @@ class Emulator:
     counts: bool
     """Copies of boxes are counted."""
     clusters: Mapping[str, Extents]
-    """How many blocks run together, of kernels that have such."""
+    """Numbers of blocks that run together, by kernel with clusters."""
     _library: llvm.ResourceTracker
     _lock: threading.Lock
 
@@ -185,7 +185,7 @@ class Emulator:
         )
 
     def _fault(self) -> int:
-        """What went wrong with counters of copies; it is forgotten."""
+        """The fault of the copies' counters, which is cleared."""
         if not self.counts:
             return 0
         told = ctypes.c_int32.from_address(self._library["fiber_fault"])
@@ -199,7 +199,7 @@ class Emulator:
 
 
 def _divergence(states: Sequence[int]) -> str:
-    """Where the threads of a block stopped."""
+    """Text of the places where the threads of a block stopped."""
     places = {state: sum(s == state for s in states) for state in sorted(set(states))}
     return ", ".join(
         f"{n} threads {'ended' if state < 0 else f'wait at barrier {state}'}" for state, n in places.items()
@@ -337,7 +337,7 @@ def _entry(name: str, parameters: str) -> str:
 
 
 def _poison(shared: Sequence[tuple[str, str]], more: str) -> str:
-    """What fills shared memory with NaNs, what forgets a block, and what brings back the shared
+    """Functions that fill shared memory with NaNs, clear a block's state, and swap in the shared
     memory of another block of the cluster.
     """
     fills = [

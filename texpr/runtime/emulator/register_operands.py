@@ -20,7 +20,7 @@ LAST = QUEUE
 
 
 def left_in_registers(kind: str) -> bool:
-    """Whether the left operand is in registers."""
+    """True if the left operand is in registers."""
     return "_ra" in kind
 
 

@@ -255,7 +255,7 @@ def _commit(body: Body, site: int, name: str, given: list[str], types: list[str]
 
 
 def _fence(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
-    """What fibers store is seen by all of them at once."""
+    """No code: stores of fibers are seen by all of them at once."""
     return ""
 
 

@@ -40,7 +40,7 @@ class Device:
 
     @property
     def facts(self) -> Facts:
-        """What it is."""
+        """Facts about the device."""
         return self.driver.facts
 
     @property
@@ -108,7 +108,7 @@ def full_name(name: object) -> str:
 
 
 def is_device(name: object) -> bool:
-    """Whether a text names a device, one that is here or not."""
+    """True if a text names a device, one that is here or not."""
     return isinstance(name, str) and _SPELLING.fullmatch(name) is not None
 
 
@@ -144,5 +144,5 @@ def _why_missing(name: str) -> str:
 
 
 def missing(name: str = DEFAULT) -> str:
-    """Why a device cannot be used here; empty if it can."""
+    """The reason why a device cannot be used here; empty if it can."""
     return _why_missing(name)

@@ -1,4 +1,4 @@
-"""What the runtime asks of a GPU: memory, copies, streams, events, code, launches, graphs.
+"""The interface of a GPU's driver: memory, copies, streams, events, code, launches, graphs.
 Everything above is the same for all drivers.
 """
 
@@ -42,7 +42,7 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a device is.
+    """Facts about a device.
 
     Attributes:
         name: as its maker calls it.
@@ -133,7 +133,7 @@ class Driver(Protocol):
         ...
 
     def reached(self, event: int) -> bool:
-        """Whether an event is reached."""
+        """True if an event is reached."""
         ...
 
     def milliseconds(self, start: int, end: int) -> float:
@@ -157,7 +157,7 @@ class Driver(Protocol):
         ...
 
     def parameters(self, addresses: Sequence[int], sizes: Sequence[int], maps: Sequence[BoxMap] = ()) -> Any:
-        """What kernels are given, for any number of launches.
+        """The parameters of a kernel, for any number of launches.
 
         Args:
             maps: of memory at some of the addresses.
@@ -177,7 +177,7 @@ class Driver(Protocol):
         ...
 
     def end_capture(self, stream: int) -> Any:
-        """What was written down since `begin_capture`, as a graph; the stream is gone."""
+        """The work recorded since `begin_capture`, as a graph; the stream is gone."""
         ...
 
     def launch_graph(self, graph: Any, stream: int) -> None:

@@ -28,8 +28,8 @@ _Work = Callable[[], None]
 
 @dataclass(slots=True)
 class _Event:
-    """How often it was recorded and reached, where it was recorded last, and when it was
-    reached.
+    """Counts of how often an event was recorded and reached, where it was recorded last, and when
+    it was reached.
     """
 
     recorded: int = 0
@@ -218,7 +218,7 @@ class EmulatedDriver:
             self._queue(stream, wait)
 
     def reached(self, event: int) -> bool:
-        """Whether an event is reached; asking does no work."""
+        """True if an event is reached; asking does no work."""
         found = self._queues.events[event]
         return found.reached == found.recorded
 
@@ -287,7 +287,7 @@ class EmulatedDriver:
             return number
 
     def end_capture(self, stream: int) -> list[_Work]:
-        """What was written down."""
+        """The recorded work."""
         with self._lock:
             del self._queues.capturing[threading.get_ident()]
             return self._queues.captured.pop(stream)

@@ -111,7 +111,7 @@ def _answer(functions: Any, function: str, answer: tuple) -> Any:
 
 
 def _complaint(functions: Any, function: str, status: Any) -> Exception:
-    """What a status means."""
+    """The exception for a status."""
     name = _name(functions, status)
     if name == _OUT_OF_MEMORY:
         return OutOfMemory()
@@ -262,7 +262,7 @@ class NvidiaDriver:
         self._here("cuStreamWaitEvent", stream, event, 0)
 
     def reached(self, event: int) -> bool:
-        """Whether an event is reached."""
+        """True if an event is reached."""
         with self._current():
             answer = self._api.cuEventQuery(event)
         if int(answer[0]) and _name(self._api, answer[0]) == _NOT_READY:
@@ -342,7 +342,7 @@ class NvidiaDriver:
             return int(stream)
 
     def end_capture(self, stream: int) -> Any:
-        """What was written down, ready to launch."""
+        """The recorded work, ready to launch."""
         with self._current():
             try:
                 graph = self._ask("cuStreamEndCapture", stream)

@@ -23,7 +23,7 @@ _ROUND = 512
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What an allocator has, in bytes where it is no count.
+    """State of an allocator, in bytes where it is no count.
 
     Attributes:
         in_use: by arrays that are alive.
@@ -74,7 +74,7 @@ class Block:
 
     @property
     def whole(self) -> bool:
-        """Whether it is a segment."""
+        """True if the block is a whole segment."""
         return self.before is None and self.after is None
 
 
@@ -111,7 +111,7 @@ class Pool:
         self._returned.append(block)
 
     def statistics(self) -> Memory:
-        """What there is now."""
+        """The present state."""
         with self._lock:
             self._settle()
             return Memory(

@@ -71,7 +71,7 @@ class Event:
         self._device.driver.wait(self._device.stream, self._handle)
 
     def reached(self) -> bool:
-        """Whether it is reached."""
+        """True if the event is reached."""
         return self._device.driver.reached(self._handle)
 
     def milliseconds_since(self, start: Event) -> float:

@@ -190,5 +190,5 @@ _threads = 0
 
 
 def threads() -> int:
-    """How many threads parallel loops use."""
+    """Number of threads of parallel loops."""
     return _threads or _initial_threads()

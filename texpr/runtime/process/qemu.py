@@ -45,7 +45,7 @@ PROCESSORS = {
 
 
 def missing(processor: str = "aarch64") -> str:
-    """Which tool is not installed; empty if none is."""
+    """A tool that is not installed; empty if all are."""
     tools = PROCESSORS[processor]
     return next((t for t in (tools.emulator, tools.compiler) if shutil.which(t) is None), "")
 

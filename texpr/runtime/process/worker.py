@@ -103,7 +103,7 @@ class _Worker:
         return tuple(_decode(received[_LENGTH.size :]))
 
     def _death(self) -> CompileError:
-        """What to say of a process that ended by itself."""
+        """The error for a process that ended by itself."""
         status = self.process.wait()
         how = f"was ended by {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
         self.words.seek(0)
