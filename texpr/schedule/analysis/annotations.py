@@ -1,4 +1,4 @@
-"""Why each loop is what it is and what it touches, as notes behind the loops of a listing."""
+"""Notes behind the loops of a listing: the reason for each loop's kind, and the memory it touches."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def explain(kernel: Kernel, machine: Machine | None = None) -> Mapping[Var, str]
 
 
 def _left(loop: For) -> str:
-    """What kept the default schedule from a nest."""
+    """The reason why the default schedule left a nest as it is."""
     reason = dict(loop.notes).get(UNSCHEDULED)
     return "" if reason is None else f"left as it is: {reason}"
 

@@ -1,5 +1,5 @@
-"""What threads of a GPU ask of memory at once, by exact counting over the first warp of a block,
-for the notes of listings.
+"""Memory requests of the threads of a GPU, by exact counting over the first warp of a block, for
+the notes of listings.
 
 A warp's load or store of memory takes as many transfers as it touches sectors of 32 bytes. Shared
 memory has 32 banks of 4 bytes, which serve one word each at a time: as many turns are taken as
@@ -36,12 +36,12 @@ ROWS = 8
 """Rows of 16 bytes that an instruction of a warp reads from shared memory at once."""
 
 Places = Sequence[int]
-"""Where in a tensor the threads that are active begin, in bytes."""
+"""Positions in a tensor at which the active threads begin, in bytes."""
 
 
 def requests(kernel: Kernel, loop: For) -> list[str]:
-    """What a warp asks of memory in a loop over threads that has no others inside: a few words for
-    each tensor in memory.
+    """Memory requests of a warp in a loop over threads that has no such loops inside: a few words
+    for each tensor in memory.
 
     Accesses of which sizes, or data, say where they lie are left out, as are buffers in registers.
     """
@@ -61,8 +61,8 @@ def requests(kernel: Kernel, loop: For) -> list[str]:
 
 
 def block(kernel: Kernel, loop: For, machine: Machine | None) -> list[str]:
-    """What a block is made of, for the outermost loop over blocks, and how many run at once on a
-    processor of a machine.
+    """Size of the blocks (clusters, threads, shared memory), for the outermost loop over blocks,
+    and their occupancy of a processor.
     """
     if not is_block(loop) or loops_around(kernel, loop):
         return []
@@ -82,7 +82,7 @@ def block(kernel: Kernel, loop: For, machine: Machine | None) -> list[str]:
 
 
 def _clusters(loops: Sequence[For]) -> str:
-    """How many blocks each cluster has, if there are clusters."""
+    """Number of blocks of each cluster, if there are clusters."""
     sizes = [integer(n.extent) or 0 for n in loops if isinstance(n.kind, Cluster)]
     return f"clusters of {prod(sizes)} " if sizes else ""
 
@@ -93,7 +93,7 @@ def _elements(t: Tensor) -> int:
 
 
 def _longest(loops: Sequence[For], axis: str) -> int | None:
-    """How many threads there are along an axis; None if that is not known."""
+    """Number of threads along an axis; None if that is not known."""
     extents = [integer(n.extent) for n in loops if n.kind == Thread(axis)]
     return None if None in extents else max((n for n in extents if n is not None), default=1)
 
@@ -170,8 +170,8 @@ def _said(
 
 
 def _place(tensor: Tensor, flat: Linear, above: Sequence[For], at: Mapping[Var, int]) -> int | None:
-    """Where an element lies, in bytes, in the first iteration of all loops but those over
-    threads; None if sizes or data say so.
+    """Position of an element in bytes, in the first iteration of all loops but those over threads;
+    None if sizes or data say so.
     """
     where = flat.expr()
     if not variables(where) <= {n.var for n in above}:

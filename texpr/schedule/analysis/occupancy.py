@@ -1,4 +1,4 @@
-"""How many blocks of threads run at once on one processor of a GPU.
+"""Occupancy: the number of blocks of threads that run at once on one processor of a GPU.
 
 Registers are given to warps, shared memory to blocks, each in units.
 

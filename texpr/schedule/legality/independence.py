@@ -1,5 +1,5 @@
-"""What every loop that runs its iterations at once must prove, when it is marked and whenever a
-step moves it.
+"""Proof that iterations of a loop are independent, for every loop whose iterations run at once:
+when it is marked and whenever a step moves it.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What a refusal looks like: the operator's text under a caret, and the two instances that may
-not change places.
+"""The text of a refusal: the operator's text under a caret, and the two instances that may not
+change places.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from texpr.support.source import Span
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Refused:
-    """Why a step was refused: what it would have turned around in which kernel.
+    """The reason for a refusal: the two instances whose order the step would reverse, and the
+    kernel.
 
     Attributes:
         after: the kernel that the step would have made, where it is known.
@@ -102,7 +103,7 @@ def iteration(at: Mapping[str, int]) -> str:
 
 
 def _is_seen(kernel: Kernel, conflict: Conflict) -> bool:
-    """Whether nothing speaks against the example. Of products of sizes, their quotients and choices
+    """True if nothing speaks against the example. Of products of sizes, their quotients and choices
     among many cases proofs know little, and take instances for possible that never run, or use
     other elements; data may be anything.
     """

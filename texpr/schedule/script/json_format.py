@@ -61,7 +61,7 @@ def _step(each: object, number: int) -> Step:
 
 
 def _value(value: object, where: str, depth: int = 0) -> object:
-    """What a step can be given: text, numbers, true, false, null, and tuples of those."""
+    """An argument of a step: text, numbers, true, false, null, and tuples of them."""
     if isinstance(value, list) and depth < DEEPEST:
         return tuple(_value(v, where, depth + 1) for v in value)
     if value is None or isinstance(value, str | bool | int | float):

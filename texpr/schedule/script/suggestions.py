@@ -1,5 +1,5 @@
-"""Why a step was refused, in the operator's text and with what would be legal instead: each
-alternative is tried before it is named.
+"""Explanations of refusals in the operator's text, with legal alternatives: each alternative is
+tried before it is named.
 """
 
 from __future__ import annotations

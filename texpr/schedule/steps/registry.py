@@ -46,7 +46,7 @@ class Rule:
 
     @cached_property
     def signature(self) -> Signature:
-        """What users give: the parameters behind the kernel."""
+        """The arguments of users: the parameters behind the kernel."""
         _, *rest = signature(self.function).parameters.values()
         return Signature(rest)
 

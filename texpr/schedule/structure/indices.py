@@ -56,8 +56,8 @@ def moved_to(statements: Sequence[Stmt], values: Mapping[Var, Expr]) -> tuple[St
 
 
 def number(loops: Sequence[For]) -> Expr:
-    """How many iterations of nested loops, all but the first of which have constant extents,
-    come before one.
+    """Index of an iteration among all iterations of nested loops, all but the first of which have
+    constant extents.
     """
     count: Expr = index(0)
     for n in loops:

@@ -163,8 +163,8 @@ _NOWHERE = Span(Source("kernel", ""), 0, 0)
 
 
 def span_of(kernel: Kernel, node: Node) -> Span:
-    """Where `node` stands: a loop in the operator's text, at the index it comes from; else in
-    the kernel as printed now.
+    """Source span of `node`: a loop in the operator's text, at the index it comes from; else in the
+    kernel as printed now.
     """
     written = node.var.span if isinstance(node, For) else None
     if is_unread():

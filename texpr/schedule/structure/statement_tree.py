@@ -130,7 +130,7 @@ class _Item:
 
 
 def _conditions(leaf: Leaf) -> tuple[_Condition, ...]:
-    """What the statement is under, outermost first, in terms of the loops now."""
+    """Conditions around the statement, outermost first, in terms of the loops now."""
     old = (folded(n.cond, leaf.values) if leaf.values else n.cond for n in leaf.conditions)
     return tuple(_Condition(e, frozenset(variables(e)), _is_free(e)) for e in (*leaf.guards, *old))
 

@@ -89,9 +89,7 @@ def factor_out(kernel: Kernel, *loops: str | Var, reassoc: bool = False, finite:
 
 
 def factors(e: Expr) -> list[Expr]:
-    """What a product is a product of, in their order; anything else alone. Depth is that of the
-    product.
-    """
+    """The factors of a product, in order; any other expression alone. Depth is that of the product."""
     return [*factors(e.lhs), *factors(e.rhs)] if isinstance(e, Mul) else [e]
 
 
@@ -196,7 +194,7 @@ def product(given: Sequence[Expr]) -> Expr:
 
 
 def _may_be_empty(program: Program, number: int, old: Reduce, new: Expr) -> bool:
-    """Whether the inner sum is not proven to have terms wherever the outer one has."""
+    """True if the inner sum is not proven to have terms wherever the outer one has."""
     inner = next(n for n in walk(new) if isinstance(n, Reduce) and n is not new)
     e = program.equations[number]
     around = (*e.axes, *(a for a in old.axes if a not in inner.axes))  # type: ignore[union-attr]

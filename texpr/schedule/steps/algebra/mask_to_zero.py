@@ -155,7 +155,7 @@ def _exists(read: Read, axes: Sequence[Axis], facts: Sequence[Expr]) -> bool:
 
 
 def _alike(a: Expr, b: Expr) -> bool:
-    """Whether two conditions are the same, however their sums are written."""
+    """True if two conditions are the same, however their sums are written."""
     match a, b:
         case Compare(p, l, r), Compare(q, m, s) if p == q:
             apart = linear(sub(sub(l, r), sub(m, s)))

@@ -134,7 +134,7 @@ class _Sum:
 
 @dataclass(frozen=True, slots=True)
 class _Running:
-    """What plays which part.
+    """The parts of a softmax: its maximum, its exponentials, and the sums over them.
 
     Attributes:
         axis: the axis of `exponential` along which the maxima and the sums are.
@@ -156,7 +156,7 @@ class _Running:
 
     @property
     def position(self) -> int:
-        """Which index of the exponential it is."""
+        """Position of the softmax's axis among the exponential's indices."""
         return next(k for k, i in enumerate(self.exponential.indices) if i is self.axis.var)
 
     def others(self, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
@@ -224,7 +224,7 @@ def _maximum(program: Program, name: str) -> Equation:
 
 
 def _last_of(maximum: Equation, rows: int) -> Expr:
-    """Where the range of the longest row of each group of neighbours ends.
+    """End of the range of the longest row of each group of neighbours.
 
     Raises:
         ScheduleError: the range depends on no row, on several, or otherwise than by a multiple of
@@ -256,9 +256,7 @@ def _reads(e: Equation | Invoke, tensor: Tensor) -> bool:
 
 
 def _difference(e: Equation, maximum: Tensor) -> tuple[Expr, Read, Expr | None] | None:
-    """What is exponentiated in exp(X - m), the read of m, and what the difference is multiplied
-    by.
-    """
+    """The X of exp(scale * (X - m)), the read of m, and the scale, if there is one."""
     match e.value:
         case Call("exp", (Sub(value, Read(tensor) as read),)) if tensor is maximum:
             return value, read, None
@@ -270,7 +268,7 @@ def _difference(e: Equation, maximum: Tensor) -> tuple[Expr, Read, Expr | None] 
 
 
 def _is_scale(e: Expr, equation: Equation) -> bool:
-    """Whether a factor is one number for all elements, and above 0."""
+    """True if a factor is one number for all elements, and above 0."""
     if variables(e) & {a.var for a in equation.axes}:
         return False
     match e:
@@ -284,8 +282,8 @@ def _is_scale(e: Expr, equation: Equation) -> bool:
 
 
 def _is_count(e: Expr) -> bool:
-    """Whether a float is an integer that is not too large for its type: above 0, or the
-    reciprocal of its root is infinite or NaN.
+    """True if a float is an integer that is not too large for its type: above 0, or the reciprocal
+    of its root is infinite or NaN.
     """
     match e:
         case Const(value):
@@ -386,7 +384,7 @@ def _factor(e: Expr, tensor: Tensor) -> Read | None:
 
 
 def _along(found: _Running, reduction: Reduce, read: Read) -> bool:
-    """Whether a sum has the terms of the maximum."""
+    """True if a sum has the terms of the maximum."""
     if reduction.op != "sum" or len(reduction.axes) != 1 or reduction.where is not None:
         return False
     binder, others = reduction.axes[0], found.others(read.indices)
@@ -419,7 +417,7 @@ class _Blocks:
     names: set[str]
 
     def reach(self, rows: Sequence[Expr]) -> Expr:
-        """How many blocks a row has."""
+        """Number of blocks of a row."""
         return substitute(
             self.own, {i: at for i, at in zip(self.found.maximum.indices, rows) if isinstance(i, Var)}
         )
@@ -433,12 +431,12 @@ class _Blocks:
         return add(mul(block, index(self.factor)), inside)
 
     def condition(self, block: Expr, inside: Var, end: Expr, always: bool) -> Expr | None:
-        """That a block has a term; None where each has as many as all others."""
+        """Condition that a block has a term; None where each has as many as all others."""
         return None if always else compare("<", self.term(block, inside), end)
 
 
 def _blocks(terms: Expr, factor: int) -> Expr:
-    """How many blocks hold so many terms; whole blocks of them are taken out of the division."""
+    """Number of blocks that hold so many terms; whole blocks of them are taken out of the division."""
     form = linear(terms)
     whole = Linear(tuple((t, c // factor) for t, c in form.terms if c % factor == 0), 0)
     rest = Linear(tuple((t, c) for t, c in form.terms if c % factor), form.constant + factor - 1)
@@ -446,7 +444,7 @@ def _blocks(terms: Expr, factor: int) -> Expr:
 
 
 def _own(program: Program, maximum: Equation, reach: Expr, count: Expr) -> Expr:
-    """How many blocks a row has that reaches so far, of not more than there are."""
+    """Number of blocks of a row that reaches so far, at most `count`."""
     return (
         reach
         if always(compare("<=", reach, count), maximum.axes, program.requires)
@@ -496,7 +494,7 @@ class _Maxima:
 
 
 def _every(make: _Blocks) -> bool:
-    """Whether all blocks are full."""
+    """True if all blocks are full."""
     length = integer(make.found.exponential.target.shape[make.found.position])
     return length is not None and integer(make.found.axis.hi) == length and length % make.factor == 0
 

@@ -105,7 +105,7 @@ def divided(kernel: Kernel, least: int) -> list[str]:
 
 
 def _uses(e: Equation, q: Div) -> int:
-    """How many elements have a divisor in common, a symbolic extent counting as many."""
+    """Number of elements that share a divisor, a symbolic extent counting as many."""
     over = _axes_of(e, q.rhs)
     found = 1
     for a in e.axes:
@@ -115,8 +115,8 @@ def _uses(e: Equation, q: Div) -> int:
 
 
 def _quotients(e: Equation) -> Iterator[Div]:
-    """Those by what is the same along an axis of the equation, which all of its instances
-    compute: none under a condition or in a sum.
+    """Quotients whose divisor is the same along an axis of the equation, and which all of its
+    instances compute: none under a condition or in a sum.
     """
     own = {a.var for a in e.axes}
     stack: list[Node] = [] if e.where is not None else [e.value]
@@ -135,8 +135,8 @@ def _axes_of(e: Equation, divisor: Expr) -> tuple[Axis, ...]:
 
 
 def _some(e: Equation, axes: tuple[Axis, ...], requires: tuple[Expr, ...]) -> Expr | None:
-    """Where the equation has instances along its other axes: elsewhere the divisor need not be
-    there.
+    """Condition that the equation has instances along its other axes: elsewhere the divisor need
+    not be there.
     """
     some = conjunction(*(compare("<", a.lo, a.hi) for a in e.axes if a not in axes))
     return None if always(some, axes, requires) else some

@@ -88,5 +88,5 @@ def _check_unread(box: Box, after: Kernel, alone: Kernel, back: Sequence[Stmt]) 
 
 
 def _used(kernel: Kernel, tensor: Tensor) -> bool:
-    """Whether anything uses the tensor, the caller included."""
+    """True if anything uses the tensor, the caller included."""
     return tensor in kernel.outputs or tensor in tensors(*kernel.body)

@@ -54,7 +54,7 @@ class Box:
     joined: Joined | None = None
 
     def local(self, indices: Sequence[Expr]) -> tuple[Expr, ...]:
-        """Where an element that the loop uses is in the buffer."""
+        """Indices within the buffer of an element that the loop uses."""
         distances = (linear(sub(i, b)) for i, b in zip(_together(self.joined, indices), self.bases))
         return tuple(
             Linear(tuple((t, c // by) for t, c in x.terms), x.constant // by).expr()
@@ -112,8 +112,8 @@ def in_bounds(indices: Sequence[Expr], tensor: Tensor) -> list[Expr]:
 
 
 def box_of(kernel: Kernel, t: Tensor, at: For, name: str, kind: str) -> Box:
-    """What an iteration of a loop reads, or uses, of a tensor, with a buffer of that name for
-    it.
+    """The box of a tensor that an iteration of a loop reads, or uses, with a buffer of that name
+    for it.
     """
     chain = (*loops_around(kernel, at), at)
     lanes = next(
@@ -221,7 +221,7 @@ def extents_and_conditions(above: tuple[For | If, ...]) -> Iterator[Expr]:
 
 
 def guards_bounds(kernel: Kernel, above: tuple[For | If, ...], e: Select) -> bool:
-    """Whether the condition holds exactly where the read lies in its tensor."""
+    """True if the condition holds exactly where the read lies in its tensor."""
     assert isinstance(e.then, Read)
     within = conjunction(*in_bounds(e.then.indices, e.then.tensor))
     axes = [Axis(n.var, index(0), n.extent) for n in above if isinstance(n, For)]
@@ -233,7 +233,7 @@ def guards_bounds(kernel: Kernel, above: tuple[For | If, ...], e: Select) -> boo
 
 
 def holds_in_box(box: Box, above: tuple[For | If, ...], e: Select) -> bool:
-    """Whether the buffer has the element also where the condition fails."""
+    """True if the buffer has the element also where the condition fails."""
     assert isinstance(e.then, Read)
     within = conjunction(*in_bounds(box.local(e.then.indices), box.buffer))
     axes = [Axis(n.var, index(0), n.extent) for n in above if isinstance(n, For)]

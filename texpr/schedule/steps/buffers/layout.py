@@ -1,4 +1,4 @@
-"""How buffers lie in memory: dimensions reordered, cut into panels, padded. Values and the order
+"""Layouts of buffers in memory: dimensions reordered, cut into panels, padded. Values and the order
 of execution stay as they are.
 """
 
@@ -24,7 +24,8 @@ from texpr.support.errors import ScheduleError
 LARGEST = 1 << 20
 _ITEM = re.compile(r"([A-Za-z_]\w*)(?:([/%])([1-9][0-9]{0,6}))?$")
 Place = Callable[[Sequence[Expr], Mapping[Var, Expr]], tuple[Expr, ...]]
-"""Where an element is, given loops around with their extents."""
+"""A function of indices, and of the loops around with their extents, that gives an element's place.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ def times(e: Expr, factor: int) -> Expr:
 
 
 def is_number(n: object) -> bool:
-    """Whether it is an integer, and no bool."""
+    """True if it is an integer, and no bool."""
     return isinstance(n, int) and not isinstance(n, bool)
 
 

@@ -97,12 +97,12 @@ def _outer(kernel: Kernel, filling: For, main: For) -> list[For]:
 
 
 def _copies(n: Node) -> TypeGuard[Store]:
-    """Whether a copy is begun here."""
+    """True if a copy is begun here."""
     return isinstance(n, Store) and n.asynchronous and n.update is None
 
 
 def _buffers(kernel: Kernel, main: For) -> int:
-    """How many there are of each buffer that the loop fills."""
+    """Number of slots of each buffer that the loop fills."""
     counts = {integer(s.tensor.shape[0]) for s in walk(main) if _copies(s)}
     if len(counts) != 1 or None in counts:
         raise ScheduleError(

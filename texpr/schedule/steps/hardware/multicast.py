@@ -85,7 +85,7 @@ def _axis(kernel: Kernel, name: str | Var) -> str:
 
 
 def _fills(loop: For, buffer: Tensor) -> bool:
-    """Whether bulk copies to a buffer stand in the body of a loop, under conditions or not."""
+    """True if bulk copies to a buffer stand in the body of a loop, under conditions or not."""
     inside: list[Stmt] = [n for s in loop.body for n in (s.body if isinstance(s, If) else (s,))]
     return any(
         is_bulk(n) and any(isinstance(s, Store) and s.tensor is buffer for s in walk(n)) for n in inside

@@ -84,7 +84,7 @@ def _reads(s: Store, t: Tensor) -> list[Read]:
 
 
 def _below(loop: For, within: Sequence[For]) -> list[For]:
-    """Those of the loops that are the loop or lie in it."""
+    """The given loops that are the loop or lie in it."""
     return [n for n in walk(loop) if isinstance(n, For) and any(n is other for other in within)]
 
 
@@ -129,13 +129,13 @@ def _asking(loop: For, t: Tensor, distance: int, within: Sequence[For]) -> tuple
 
 
 def _is_hint(s: Stmt) -> bool:
-    """Whether it only asks: a prefetch, or a loop of nothing else."""
+    """True if a statement only prefetches: it is a prefetch, or a loop of nothing else."""
     return isinstance(s, Prefetch) or isinstance(s, For) and all(map(_is_hint, s.body))
 
 
 def _in_front(loop: For, hint: Stmt, woven: bool) -> tuple[Stmt, ...]:
-    """What asks in front of a loop for what its iterations need: the first of each line along
-    lanes, each row that is woven into lanes, the first element of others.
+    """Prefetches in front of a loop of the elements its iterations need: the first of each line
+    along lanes, each row that is woven into lanes, the first element of others.
     """
     extent = integer(loop.extent)
     if not (loop.kind == VECTOR or woven) or extent is None or not isinstance(hint, Prefetch):

@@ -65,7 +65,7 @@ def bind(
 
 
 def _places(wanted: object) -> str:
-    """What a loop can be bound to, for somebody who asked for something else."""
+    """Possible bindings of a loop, for the complaint about another one."""
     lanes = {"warp": 32, "lane": 32, "warpgroup": 128}.get(str(wanted).partition(".")[0])
     if lanes is None:
         return f"one of {', '.join(BINDINGS)}"

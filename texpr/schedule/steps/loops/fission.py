@@ -86,7 +86,7 @@ def _parts(kernel: Kernel, given: list[Leaf], found: set[Var], after: str | None
 
 
 def _belongs(leaf: Leaf, name: str) -> bool:
-    """Whether a statement writes the tensor or stands in the loop of that name."""
+    """True if a statement writes the tensor or stands in the loop of that name."""
     writes = isinstance(leaf.statement, Store) and leaf.statement.tensor.name == name
     return writes or any(name in (n.var.name, qualified(n)) for n in leaf.loops)
 

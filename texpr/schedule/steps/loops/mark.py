@@ -58,9 +58,7 @@ def _written_out(kernel: Kernel, loops: list[For], kind: LoopKind, step: str) ->
 
 
 def _statements(nest: For) -> int:
-    """How many statements stand where the nest stands, once loops are written out and vectors
-    cut to registers.
-    """
+    """Number of statements in a nest once loops are written out and vectors cut to registers."""
     total = 0
     stack: list[tuple[Stmt, int]] = [(nest, 1)]
     while stack:

@@ -112,7 +112,7 @@ def _check_kind(kernel: Kernel, n: For) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bound:
-    """What a condition says of the iterations of a loop around it.
+    """A condition as bounds of the iterations of a loop around it.
 
     Attributes:
         condition: a comparison, one of those that a statement stands under.
@@ -173,8 +173,8 @@ def _bounds(condition: Expr, v: Var, inner: Sequence[For]) -> list[Bound]:
 
 
 def _least(form: Linear, v: Var, inner: Sequence[For]) -> Linear | None:
-    """What a form never falls below in the iterations of the inner loops; None unless that is
-    affine in `v`.
+    """Lower bound of a form in the iterations of the inner loops; None unless that is affine in
+    `v`.
     """
     for n in reversed(inner):
         c = form.coefficient(n.var)
@@ -212,8 +212,8 @@ def _plus(form: Linear, n: int) -> Linear:
 
 
 def _cuts(kernel: Kernel, n: For, bounds: Sequence[Sequence[Bound]]) -> tuple[Expr, Expr, Expr, Expr]:
-    """Where anything under conditions runs first, where they hold from and up to, and where nothing
-    under them runs any more: in this order.
+    """Four cuts of the loop, in order: the first iteration of any statement under conditions, the
+    range in which all conditions hold, and the end of the last such statement.
     """
     v, zero, under, all_of = n.var, index(0), [of for of in bounds if of], [b for of in bounds for b in of]
     around = loops_around(kernel, n)
@@ -286,7 +286,7 @@ def _length(low: Expr, high: Expr) -> Expr:
 
 
 def _no_bounds(kernel: Kernel, found: Sequence[For]) -> ScheduleError:
-    """Why nothing separates the iterations of a loop."""
+    """The refusal of a loop whose iterations no condition separates."""
     v = found[0].var.name
     conditions = [
         (n, c)

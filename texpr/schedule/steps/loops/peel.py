@@ -78,7 +78,7 @@ def peel(kernel: Kernel, loop: str | Var, first: int, last: int) -> Kernel:
 
 
 def _counts(extent: Expr, first: int, last: int) -> tuple[Expr, Expr]:
-    """How many iterations are run before and after the middle."""
+    """Numbers of iterations before and after the middle."""
     before = minimum(index(first), extent) if first else index(0)
     left = maximum(sub(extent, index(first)), index(0)) if first else extent
     return before, minimum(index(last), left) if last else index(0)

@@ -17,7 +17,7 @@ from texpr.schedule.structure.loops import stores
 
 
 def is_sum(kernel: Kernel, loop: For, store: Store) -> bool:
-    """Whether iterations of `loop` add terms to an element of a buffer, which starts at +0."""
+    """True if iterations of `loop` add terms to an element of a buffer, which starts at +0."""
     starts = [s.value for s in stores_of(kernel, store) if s.update is None]
     return (
         store.update == "add"
@@ -34,8 +34,8 @@ def stores_of(kernel: Kernel, store: Store) -> list[Store]:
 
 
 def ends_in_zeros(kernel: Kernel, above: Sequence[For | If], loop: For, factor: int, store: Store) -> bool:
-    """Whether the terms past the end of `loop` are zeros, once whatever is read outside its
-    tensor is 0.
+    """True if the terms past the end of `loop` are zeros, once whatever is read outside its tensor
+    is 0.
     """
     rounded = mul(floordiv(add(loop.extent, index(factor - 1)), index(factor)), index(factor))
     axes = [
@@ -65,5 +65,5 @@ def ends_in_zeros(kernel: Kernel, above: Sequence[For | If], loop: For, factor: 
 
 
 def _is_zero(e: Expr) -> bool:
-    """Whether it is 0 and not -0."""
+    """True if it is 0 and not -0."""
     return isinstance(e, Const) and str(e.value) in ("0", "0.0")

@@ -1,6 +1,4 @@
-"""What the tails `overlap` and `pad` of `split` must prove: iterations may run twice, or past
-the end.
-"""
+"""Proofs for the tails `overlap` and `pad` of `split`: iterations may run twice, or past the end."""
 
 from __future__ import annotations
 
@@ -181,7 +179,7 @@ def _grown(kernel: Kernel, loop: For, store: Store, tensor: Tensor, rounded: Exp
 
 
 def _with_safe_reads(kernel: Kernel, after: Kernel, tiles: set[Var], old: For) -> Kernel:
-    """Whatever the tiles read of elements that do not exist is 0.
+    """The kernel with every read of the tiles that may be outside its tensor replaced by 0 there.
 
     Raises:
         ScheduleError: a condition, a range or an index reads them, or data says which ones.
@@ -244,7 +242,9 @@ def _check_written(
 def _outside(
     kernel: Kernel, above: Sequence[For | If], read_there: Sequence[Expr]
 ) -> Iterator[tuple[Read, Expr]]:
-    """What expressions under loops and conditions read that may not exist, and when it does."""
+    """Reads in expressions under loops and conditions that may be outside their tensors, with the
+    condition for that.
+    """
     axes = [Axis(n.var, index(0), n.extent) for n in above if isinstance(n, For)]
     conditions = [n.cond for n in above if isinstance(n, If)]
     for read, facts in guarded_reads(read_there):

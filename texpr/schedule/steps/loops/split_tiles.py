@@ -17,8 +17,8 @@ _QUOTIENTS = frozenset({FloorDiv, Mod})
 
 
 def divides(kernel: Kernel, loop: For, factor: int) -> bool:
-    """Whether tiles of `factor` iterations are proven to fill the loop, of what the operator
-    requires and the conditions around say.
+    """True if it is proven, from the operator's requirements and the conditions around, that tiles
+    of `factor` iterations fill the loop.
     """
     extent = integer(loop.extent)
     if extent is not None:
@@ -36,7 +36,7 @@ def iterations(kernel: Kernel, loop: For) -> Expr:
 
 
 def _facts(kernel: Kernel, loop: For) -> tuple[Expr, ...]:
-    """What is known of sizes and loop variables where the loop begins."""
+    """Facts about sizes and loop variables where the loop begins."""
     return (
         *kernel.requires,
         *(n.cond for n in path_to(kernel, loop) if isinstance(n, If) and not tensors(n.cond)),

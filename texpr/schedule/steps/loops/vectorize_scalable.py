@@ -71,7 +71,7 @@ def vectorize_scalable(
 
 
 def _joined(kernel: Kernel, loop: For) -> list[Store]:
-    """What updates one element in all iterations."""
+    """Updates of an element that is the same in all iterations."""
     own = own_buffers(kernel, loop)
     return [
         s

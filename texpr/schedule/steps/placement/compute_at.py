@@ -102,14 +102,14 @@ def _merged(kernel: Kernel, tensor: str, at: Sequence[Var], all_of_them: bool) -
 
 
 def _is_label(kernel: Kernel, name: str) -> bool:
-    """Whether this names one equation of several (`T.1`), and no tensor."""
+    """True if this names one equation of several (`T.1`), and no tensor."""
     return any(n.tensor == name for n in all_loops(kernel)) and all(
         s.tensor.name != name for s in stores(kernel)
     )
 
 
 def _is_candidate(kernel: Kernel, tensor: str, at: For) -> bool:
-    """Whether the loops match, so that the first form is worth a proof."""
+    """True if the loops match, so that the first form is worth a proof."""
     path = path_to(kernel, at)
     beside = _beside(kernel, tensor, path)
     return beside is not None and isinstance(_matched(*beside, path), _Matched)
@@ -139,7 +139,7 @@ def _name(s: Stmt) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Matched:
-    """What a producer runs in an iteration of a consumer's loops.
+    """The statements of a producer that run in an iteration of a consumer's loops.
 
     Attributes:
         renamed: its outer variables, and those of the consumer.
@@ -224,8 +224,8 @@ def _merged_at(kernel: Kernel, tensor: str, at: For) -> Kernel:
 def _correspondence(
     before: Kernel, after: Kernel, producer: Stmt, moved: tuple[Stmt, ...], renamed: Mapping[Var, Expr]
 ) -> tuple[dict[Store, Store], dict[Store, dict[Var, Expr]]]:
-    """Which store of the new kernel is which of the old one, and the old loop variables in terms
-    of the new ones.
+    """The old store of each store of the new kernel, and the old loop variables in terms of the new
+    ones.
     """
     origin = {s: s for s in stores(after)}
     own = {

@@ -133,7 +133,7 @@ def _same_iteration(kernel: Kernel, production: Production) -> tuple[For, ...]:
 
 
 def _value(kernel: Kernel, rules: Sequence[_Rule], indices: Sequence[Expr], known: tuple[For, ...]) -> Expr:
-    """What the tensor holds at `indices`. Every element that is read was written, so the last
+    """The value of the tensor at `indices`. Every element that is read was written, so the last
     rule needs no condition.
     """
     choices = [_solved(kernel, r, indices, known) for r in rules]
@@ -146,7 +146,7 @@ def _value(kernel: Kernel, rules: Sequence[_Rule], indices: Sequence[Expr], know
 def _solved(
     kernel: Kernel, rule: _Rule, indices: Sequence[Expr], known: tuple[For, ...]
 ) -> tuple[Expr, Expr]:
-    """When a rule computes the element at `indices`, and its value there."""
+    """The condition under which a rule computes the element at `indices`, and its value there."""
     fixed = {n.var for n in known}
     unknown = {n.var: n for n in rule.loops if n.var not in fixed}
     values: dict[Var, Expr] = {}

@@ -150,9 +150,7 @@ def _check_arguments(depth: object, asynchronous: bool, lead: object, through: o
 
 @dataclass(frozen=True, slots=True)
 class _Buffer:
-    """What an iteration of the loop needs of a tensor, as one of several boxes; `bases` are
-    taken off the indices.
-    """
+    """A box of a tensor that an iteration of the loop needs; `bases` are taken off the indices."""
 
     tensor: Tensor
     bases: tuple[Expr, ...]
@@ -200,8 +198,8 @@ def _stage(kernel: Kernel, what: str | Var, lead: int) -> tuple[For, list[Produc
 
 
 def _first_stage(kernel: Kernel, loop: For, lead: int) -> list[Production]:
-    """What the loop's iterations compute for themselves from what the loop does not compute, or
-    did more than `lead` iterations before.
+    """Computations of the loop's iterations for their own use, from values that the loop does not
+    compute, or did more than `lead` iterations before.
     """
     stage: list[Production] = []
     for t in kernel.temporaries:

@@ -30,7 +30,7 @@ from texpr.support.errors import ScheduleError
 
 
 def check_copies(kernel: Kernel, tensors: Iterable[Tensor]) -> None:
-    """That these tensors are copies of memory in shared memory.
+    """Check that these tensors are copies of memory in shared memory.
 
     Raises:
         ScheduleError: one of them is not.
@@ -53,7 +53,7 @@ def check_copies(kernel: Kernel, tensors: Iterable[Tensor]) -> None:
 
 
 def _copies(s: Store) -> bool:
-    """Whether a store takes an element as it is from memory, or 0 outside."""
+    """True if a store takes an element as it is from memory, or 0 outside."""
     copy = copy_of(s)
     return (
         copy is not None
@@ -139,7 +139,7 @@ def begun(kernel: Kernel, loop: For, early: Sequence[int], lead: int, depth: int
 
 
 def _filling(kernel: Kernel, loop: For, copies: Sequence[Stmt], lead: int, outer: Sequence[For]) -> For:
-    """What is begun before anything is waited for."""
+    """The copies that begin before anything is waited for."""
     first = replace(loop.var)
     axes = [Axis(n.var, index(0), n.extent) for n in loops_around(kernel, loop) if n not in outer] + [
         Axis(first, index(0), index(lead))
@@ -151,8 +151,8 @@ def _filling(kernel: Kernel, loop: For, copies: Sequence[Stmt], lead: int, outer
 
 
 def _ahead(loop: For, lead: int, outer: Sequence[For]) -> Iterator[tuple[Expr, dict[Var, Expr]]]:
-    """Where the iteration `lead` later is: in this loop, or in the next iteration of one around
-    it, each under the condition for that.
+    """The iteration `lead` later: in this loop, or in the next iteration of one around it, each
+    under the condition for that.
     """
     later = add(loop.var, index(lead))
     yield compare("<", later, loop.extent), {loop.var: later}

@@ -18,7 +18,7 @@ from texpr.support.errors import ScheduleError
 
 @dataclass(frozen=True, slots=True)
 class Production:
-    """What computes `tensor`, and nothing that others use.
+    """Statements that compute `tensor`, and nothing that others use.
 
     Attributes:
         above: the loops and conditions around, outermost first.
@@ -187,8 +187,8 @@ def check_pure(
 
 
 def _may_change(kernel: Kernel, production: Production, depth: int) -> bool:
-    """Whether something that the production reads is written after it, or in a loop around it
-    that repeats.
+    """True if something that the production reads is written after it, or in a loop around it that
+    repeats.
     """
     own = set(production.stores)
     read = {n.tensor for n in walk(*production.statements) if isinstance(n, Read)} - production.private

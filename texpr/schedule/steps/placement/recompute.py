@@ -155,7 +155,9 @@ def _copies(
 
 
 def _movable(kernel: Kernel, name: str, loop: For) -> tuple[Production, tuple[For | If, ...]]:
-    """What produces the tensor, which can go under the loop, and what stands around the loop."""
+    """The production of the tensor, if it can go under the loop, and the loops and conditions
+    around the loop.
+    """
     tensor = find_tensor(kernel, name, "compute_at")
     production = find_production(kernel, tensor, "compute_at")
     around = path_to(kernel, loop)[:-1]

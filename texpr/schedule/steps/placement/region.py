@@ -29,7 +29,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where statements are going to stand.
+    """A place for statements: the loops and conditions around them.
 
     Attributes:
         loops: the loops around, outermost first.
@@ -40,7 +40,7 @@ class Place:
     conditions: tuple[Expr, ...]
 
     def always(self, condition: Expr, inner: Sequence[Axis]) -> bool:
-        """Whether a condition is proven for every iteration."""
+        """True if a condition is proven for every iteration."""
         around = [Axis(n.var, index(0), n.extent) for n in self.loops]
         return poly.always(
             condition,
@@ -50,8 +50,8 @@ class Place:
 
 
 def needed_box(kernel: Kernel, tensor: Tensor, loops: Sequence[For]) -> tuple[Span | None, ...]:
-    """What one iteration of `loops` reads of `tensor`, along each dimension; None where that is,
-    or may be, all of it.
+    """The part of `tensor` that one iteration of `loops` reads, along each dimension; None where
+    that is, or may be, all of it.
     """
     found = poly.footprint(kernel, tensor, loops, kinds=("read",))
     assert found is not None, "nothing in the loops reads the tensor"

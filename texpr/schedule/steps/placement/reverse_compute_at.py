@@ -92,7 +92,7 @@ def reverse_compute_at(kernel: Kernel, tensor: str, loop: str | Var) -> Kernel:
 
 
 def _consumer(kernel: Kernel, name: str, loop: For) -> tuple[Production, tuple[For | If, ...]]:
-    """What produces the tensor, after the loop, and what stands around the loop."""
+    """The production of the tensor, after the loop, and the loops and conditions around the loop."""
     production = find_production(kernel, find_tensor(kernel, name, STEP), STEP)
     around = path_to(kernel, loop)[:-1]
     if any(n is loop for s in production.statements for n in walk(s)):

@@ -97,7 +97,7 @@ def _check_needed(kernel: Kernel, updates: Sequence[Store]) -> None:
 
 
 def _alone(kernel: Kernel, loop: For, updates: Sequence[Store]) -> bool:
-    """Whether iterations of a loop are independent but for these updates."""
+    """True if iterations of a loop are independent but for these updates."""
     return (
         poly.carried_dependence(kernel, loop, private=own_buffers(kernel, loop), free=lambda s: s in updates)
         is None

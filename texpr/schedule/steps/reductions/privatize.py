@@ -33,7 +33,7 @@ def scatters(loop: For) -> list[Store]:
 
 
 def uses(loop: For, update: Store) -> bool:
-    """Whether another statement in the loop writes or reads what is updated."""
+    """True if another statement in the loop writes or reads the updated tensor."""
     return any(
         (isinstance(n, Store) and n is not update and n.tensor is update.tensor)
         or (isinstance(n, Read) and n.tensor is update.tensor)
