@@ -58,7 +58,7 @@ class Meanwhile(Generic[V]):
         return self._found[0]
 
     def alone(self) -> V:
-        """What the function gives, with nothing done beside it."""
+        """The result of the function, computed with nothing done beside it."""
         with self:
             return self()
 

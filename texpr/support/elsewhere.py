@@ -13,7 +13,7 @@ def said(text: str, *names: str) -> dict[str, str]:
 
 
 def meant(code: str, *names: str) -> dict[str, str]:
-    """What several names are called here."""
+    """Suggest `code` for several names of other libraries."""
     return said(f"did you mean `{code}`?", *names)
 
 
@@ -482,6 +482,6 @@ _ARGUMENTS = {
 
 
 def argument(name: str, known: frozenset[str]) -> dict[str, str]:
-    """What an argument of another library is called, where the function has that."""
+    """Suggest this function's name for an argument of another library, where the function has that."""
     found = next((k for k in _ARGUMENTS.get(name, ()) if k in known), None)
     return {name: f"did you mean `{found}`?"} if found else {}

@@ -1,4 +1,4 @@
-"""What texpr raises when a user made a mistake. A mistake of ours is an `AssertionError`."""
+"""Errors that texpr raises for mistakes of users. A mistake of ours is an `AssertionError`."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def user_cache_dir(platform: str = sys.platform) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What can be set.
+    """The options, with their values.
 
     Attributes:
         threads: how many threads a parallel loop uses; as many as this process has cores by
@@ -253,12 +253,12 @@ def current() -> Options:
 
 
 COMPILED_WITH = ("cache_dir", "verify", "certify", "print", "guard")
-"""What compilation depends on."""
+"""Options that compilation depends on."""
 
 
 def of_blocks() -> Mapping[str, object]:
-    """Those options of with-blocks around that compilation depends on: for what is asked for
-    here and compiled when it is needed.
+    """Options of the with-blocks around that compilation depends on: they are kept for work that is
+    asked for here and compiled when it is needed.
     """
     return {name: value for name, value in (_local.get() or {}).items() if name in COMPILED_WITH}
 
@@ -289,8 +289,8 @@ def _changed() -> None:
 
 
 class Scope:
-    """What `options(...)` returns: the change is made; entering it as a context makes it one for
-    the block instead.
+    """Result of `options(...)`: the change is made; entering it as a context makes it one
+    for the block instead.
     """
 
     def __init__(self, changes: Mapping[str, object]) -> None:

@@ -22,5 +22,5 @@ def unread() -> Iterator[None]:
 
 
 def is_unread() -> bool:
-    """Whether errors are shown to nobody here."""
+    """True if errors are shown to nobody here."""
     return _UNREAD.get()

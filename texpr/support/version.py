@@ -1,4 +1,4 @@
-"""Which texpr this is: what is kept on disk belongs to the code that made it."""
+"""Identity of this texpr's code: records on disk belong to the code that made them."""
 
 from __future__ import annotations
 
