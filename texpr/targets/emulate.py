@@ -69,7 +69,7 @@ def load_on(device: gpu.Device, target: Target, code: gpu.Code) -> gpu.Loaded:
 
 
 def target_of(device: gpu.Device) -> Target:
-    """What to compile for, for a device.
+    """The target to compile for on a device.
 
     Raises:
         CompileError: there is no code for its processor.

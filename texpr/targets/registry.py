@@ -1,4 +1,4 @@
-"""What a target is, which there are, and how a kernel becomes an artifact."""
+"""The list of targets, and the compilation of a kernel to an artifact."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ELSEWHERE = {
     **meant("aarch64", "arm", "arm64", "neon", "armv8"),
     **meant("aarch64+sve", "sve"),
 }
-"""What others call targets."""
+"""Names of targets in other libraries."""
 
 
 @lru_cache
@@ -88,7 +88,7 @@ def emit_llvm(kernel: Kernel, target: Target, *, alone: bool = False) -> tuple[s
 
 
 def compile_kernel(kernel: Kernel, target: Target, *, alone: bool = False) -> Artifact:
-    """What the target emits of a kernel, its assembly and object code (PTX on a GPU).
+    """Compile a kernel: LLVM IR, assembly and object code (PTX on a GPU).
 
     Raises:
         CompileError: the target cannot express the kernel, or its compiler failed.

@@ -14,7 +14,7 @@ from texpr.ir.machine import Machine
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """What a compiler made of what a target emitted.
+    """The result of a compiler.
 
     Attributes:
         optimized: LLVM IR after LLVM's passes; empty where another compiler was asked.

@@ -103,8 +103,8 @@ def _instructions(features: Iterable[str]) -> frozenset[str]:
 
 
 class _NeonCode(OutliningEmitter):
-    """What is seldom called keeps half of the registers, where loops around the call have their
-    constants.
+    """Emitter for NEON. Slow paths have a calling convention that preserves half of the vector
+    registers, so that constants of the loops around a call stay in them.
     """
 
     cold_calling_convention = "aarch64_vector_pcs"

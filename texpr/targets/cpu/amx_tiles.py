@@ -204,8 +204,9 @@ end:
   %fits = phi i1 [ true, %entry ], [ %given, %ask ]
   ret i1 %fits
 }"""
-"""Whether Linux lets this process use tiles, which it is asked until it does:
-arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA). It does not where the processor has none."""
+"""A function that returns true if Linux lets this process use tiles, which it is asked until it
+does: arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA). It does not where the processor has none.
+"""
 
 _CONFIGURATION = b"".join(
     (
@@ -214,16 +215,16 @@ _CONFIGURATION = b"".join(
         bytes([ROWS] * REGISTERS).ljust(16, b"\0"),
     )
 )
-"""What is loaded: the palette; of each register the bytes of a row, and its rows."""
+"""The tile configuration: the palette; of each register the bytes of a row, and its rows."""
 
 
 def uses_tiles(kernel: Kernel) -> bool:
-    """Whether a kernel needs a processor that has tiles."""
+    """True if a kernel needs a processor that has tiles."""
     return any(isinstance(n, For) and _instruction(n) is not None for n in statements(kernel))
 
 
 def _instruction(loop: For) -> _Zero | _Move | _Product | None:
-    """What a loop does that one of these instructions runs; None of another one."""
+    """The tile instruction that a loop stands for; None of another one."""
     known = INSTRUCTIONS.get(instruction_of(loop)) if isinstance(loop.kind, InstructionNest) else None
     return known.emit if known is not None and isinstance(known.emit, _Zero | _Move | _Product) else None
 
@@ -341,8 +342,8 @@ class AmxEmitter(Emitter):
         return f"i8 {first + tile}"
 
     def _position(self, match: Match, operand: str, places: Mapping[str, int]) -> Linear:
-        """Where an operand's element stands in its tensor, the first one or that at other places
-        of the instruction's loops.
+        """Position of an operand's element in its tensor: the first one, or that at other places of
+        the instruction's loops.
         """
         tensor, indices = match.operands[operand]
         return flat_index(tensor, tuple(folded(i, {**self.once, **_values(match, places)}) for i in indices))
@@ -394,7 +395,7 @@ def _free(tensor: Tensor, taken: frozenset[int]) -> frozenset[int]:
 
 
 def _runs_others(body: tuple[Stmt, ...]) -> bool:
-    """Whether code runs here that has the registers for itself: loops shared among threads,
+    """True if code runs here that has the registers for itself: loops shared among threads,
     operators of others.
     """
     return any(

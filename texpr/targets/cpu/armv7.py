@@ -142,7 +142,7 @@ class Armv7Emitter(Emitter):
         return Value(text, a.dtype, a.lanes)
 
     def _is_narrow(self, e: Expr) -> bool:
-        """Whether an index is seen to fit 32 bits."""
+        """True if an index is seen to fit 32 bits."""
         least, most = bounds(e, self.ranges)
         first, last = int_range(I32)
         return least is not None and most is not None and first <= least and most <= last
@@ -161,7 +161,7 @@ class Armv7Emitter(Emitter):
         return gcd(_OWN, *(n * tensor.dtype.bytes for n in (flat.constant, *(c for _, c in flat.terms))))
 
     def _conditional(self, e: Select) -> Value:
-        """What all lanes have in common is asked first: a row of them is loaded, or none,
+        """Test conditions that all lanes have in common first: a row of them is loaded, or none,
         without a mask to branch on lane by lane.
         """
         parts = conjuncts(e.cond)

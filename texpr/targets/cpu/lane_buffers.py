@@ -126,9 +126,7 @@ class LaneBuffers(Emitter):
         self.intrinsic(name, "void", f"{t} {text}", places, str(self.mask))
 
     def _element_of_lanes(self, tensor: Tensor, indices: tuple[Expr, ...]) -> str | Value:
-        """Where the lanes have an element: the address of a register of it; one for each lane
-        where it is another one in each.
-        """
+        """Address of the lanes' element: of a register; one for each lane where they differ."""
         flat = self._flat(tensor, indices)
         found = self.element_registers.get((tensor, flat.constant)) if not flat.terms else None
         if found is not None:
@@ -161,7 +159,9 @@ def _outermost(kernel: Kernel) -> list[For]:
 
 
 def _known_elements(loops: Sequence[For], buffers: Collection[Tensor]) -> dict[Tensor, set[int]]:
-    """Which elements of each buffer are used; left out where some index is not a constant."""
+    """Positions of the elements of each buffer that are used; left out where some index is not a
+    constant.
+    """
     found: dict[Tensor, set[int]] = {}
     unknown: set[Tensor] = set()
     for n in walk(*(s for loop in loops for s in loop.body)):

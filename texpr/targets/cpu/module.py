@@ -50,7 +50,7 @@ define internal void @tx_free(ptr %p) alwaysinline {
   ret void
 }
 @tx_interrupted = external global i32"""
-"""What a kernel needs whose memory stands beside pages that cannot be touched
+"""Declarations for a kernel whose memory stands beside pages that cannot be touched
 (`runtime/native/guard.c`).
 """
 
@@ -135,14 +135,12 @@ def emit_module(
 
 
 def _launches(kernel: Kernel) -> bool:
-    """Whether a kernel does nothing but hand loops to workers."""
+    """True if a kernel does nothing but hand loops to workers."""
     return all(isinstance(s, For) and s.kind == PARALLEL for s in kernel.body)
 
 
 def _passes(emitter: Emitter) -> str:
-    """Which passes of LLVM the text needs, as an attribute: all over the module unless another
-    one says so.
-    """
+    """Passes of LLVM for the text, as an attribute: all over the module unless another one says so."""
     if carries(emitter.kernel):
         return ""
     if not is_plain(emitter.kernel):

@@ -102,8 +102,8 @@ class NanTrackingEmitter(Emitter):
 
 
 def extremes(loop: For) -> frozenset[Tensor]:
-    """What a loop takes extremes of floats into, whole registers at fixed places, and does not
-    read.
+    """Tensors into which a loop takes extremes of floats, in whole registers at fixed places, and
+    which it does not read.
     """
     steps = integer(loop.extent)
     if steps is not None and steps < LEAST_STEPS:
@@ -129,9 +129,7 @@ def extremes(loop: For) -> frozenset[Tensor]:
 
 
 def _is_register(s: Store, vector: For) -> bool:
-    """Whether the lanes of a loop are those of one register at a fixed place, which takes
-    extremes.
-    """
+    """True if the lanes of a loop are those of one register at a fixed place, which takes extremes."""
     t = s.tensor
     if s.update not in ("max", "min") or t.dtype not in (F32, F64):
         return False

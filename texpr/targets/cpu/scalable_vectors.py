@@ -288,8 +288,8 @@ class ScalableEmitter(LaneBuffers):
 
 
 def _is_reduction(s: Stmt, lane: Var) -> TypeGuard[Store]:
-    """Whether a statement of the loop updates one element in all of its iterations, in the type
-    of the sum.
+    """True if a statement of the loop updates one element in all of its iterations, in the type of
+    the sum.
     """
     return (
         isinstance(s, Store)

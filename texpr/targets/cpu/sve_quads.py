@@ -20,7 +20,7 @@ PART = 16
 
 @dataclass(frozen=True, slots=True)
 class QuadProduct:
-    """What a statement adds to lanes: other lanes, times one element of a tensor.
+    """The product that a statement adds to lanes: other lanes, times one element of a tensor.
 
     Attributes:
         first: the position of the first of the neighbours that are loaded together.
@@ -34,8 +34,8 @@ class QuadProduct:
 
 
 def quad_product(s: Store, differs: Callable[[Expr], bool]) -> QuadProduct | None:
-    """What a statement adds, if it is such a product, and all neighbours of the element are
-    elements of the tensor.
+    """The product that a statement adds, if it is lanes times an element, and all neighbours of the
+    element are elements of the tensor.
 
     Args:
         differs: whether an expression differs between lanes.

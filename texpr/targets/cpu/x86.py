@@ -21,7 +21,7 @@ from texpr.targets.emit.instructions import transposes
 
 @dataclass(frozen=True, slots=True)
 class CpuTraits:
-    """What schedules should know of a microarchitecture, and features do not tell.
+    """Traits of a microarchitecture that schedules should know, and features do not tell.
 
     Attributes:
         prefers_nontemporal_stores, fma_per_cycle, split_load_cost: as `Machine` has them.
@@ -169,8 +169,8 @@ def _half_vector_threshold(traits: CpuTraits, caches: tuple[int, ...]) -> int:
 
 
 def _usable(caches: tuple[int, ...], cores: int) -> tuple[int, ...]:
-    """What the caches hold of the work of these cores: a third level may serve many others,
-    which a virtual machine does not show.
+    """Cache bytes that hold the work of these cores: a third level may serve many others, which a
+    virtual machine does not show.
     """
     return (*caches[:2], *(min(size, max(SHARED_CACHE_PER_CORE * cores, caches[1])) for size in caches[2:]))
 

@@ -1,4 +1,4 @@
-"""What differs between x86 processors in the code of expressions and statements, as classes that
+"""Differences between x86 processors in the code of expressions and statements, as classes that
 targets compose.
 """
 
@@ -254,7 +254,7 @@ class ShortVectorEmitter(Emitter):
 
 
 def _is_exact(number: float, which: str) -> bool:
-    """Whether the number stands for itself: no NaN, and of the zeros the one that is chosen
-    before the other.
+    """True if the number stands for itself: no NaN, and of the zeros the one that is chosen before
+    the other.
     """
     return number == number and (number != 0 or (copysign(1, number) > 0) == (which == "max"))

@@ -1,4 +1,4 @@
-"""What loops and conditions around a place say of it: whether some lane is on, and whether a tensor
+"""Facts from the loops and conditions around a place: whether some lane is on, and whether a tensor
 has an element.
 
 An element that is the same for all lanes is used where some lane is on, not where all are off: its

@@ -106,7 +106,7 @@ class Expressions:
         return known.entries[id(root)][1]
 
     def _branches(self, e: Expr) -> bool:
-        """Whether an operand is computed in a branch, where it is needed."""
+        """True if an operand is computed in a branch, where it is needed."""
         return (
             isinstance(e, Select)
             and self._loads(e.then, e.orelse)
@@ -115,7 +115,7 @@ class Expressions:
         )
 
     def _loads(self, *roots: Expr) -> bool:
-        """Whether something below is read that is not known yet."""
+        """True if some expression below reads a value that is not known yet."""
         stack, seen = list(roots), set()
         while stack:
             e = stack.pop()
@@ -145,7 +145,7 @@ class Expressions:
         return self.variables[var]
 
     def differs(self, *roots: Expr) -> bool:
-        """Whether some of these expressions differ between lanes."""
+        """True if some of these expressions differ between lanes."""
         return self.lane is not None and any(n is self.lane for n in walk(*roots))
 
     def load(self, read: Read) -> Value:
@@ -508,7 +508,9 @@ class Expressions:
 
 
 def neutral(update: str, t: DType) -> int | float:
-    """What changes nothing when it is folded in, -0 included: x + -0 is x for both zeros."""
+    """The neutral element of an update: folding it in changes nothing, -0 included: x + -0 is x for
+    both zeros.
+    """
     match update:
         case "add":
             return -0.0 if t.is_float else 0
@@ -522,5 +524,5 @@ def neutral(update: str, t: DType) -> int | float:
 
 
 def _is_product(e: Expr) -> bool:
-    """Whether it is a product, which a sum may be joined with."""
+    """True if it is a product, which a sum may be joined with."""
     return isinstance(e.operand if isinstance(e, Neg) else e, Mul)

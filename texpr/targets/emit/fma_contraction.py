@@ -1,4 +1,4 @@
-"""Which statements add the terms of a sum, so that a product may be added to it in one rounding."""
+"""Statements that add the terms of a sum, so that a product may be added to it in one rounding."""
 
 from __future__ import annotations
 

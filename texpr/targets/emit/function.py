@@ -111,7 +111,7 @@ class Scoped(Generic[K, V]):
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """What is added in the block is forgotten after it."""
+        """Forget at the end of the block all entries added in it."""
         mark = len(self._order)
         yield
         for key in self._order[mark:]:

@@ -180,8 +180,8 @@ def _emit_dot(emitter: Accesses, dot: _Dot, match: Match) -> None:
 
 
 def _flat(match: Match, operand: str, **places: int) -> Linear:
-    """Where an operand's element stands in its tensor, the first one or that at other places of
-    the pattern's loops.
+    """Position of an operand's element in its tensor: the first one, or that at other places of the
+    pattern's loops.
     """
     tensor, indices = match.operands[operand]
     return flat_index(tensor, _indices(match, indices, places))
@@ -231,7 +231,7 @@ def _rows(emitter: Accesses, match: Match, operand: str, element: str, count: in
 
 
 def _are_neighbours(match: Match, operand: str, count: int) -> bool:
-    """Whether the second row of an operand follows the first, of so many elements, in memory."""
+    """True if the second row of an operand follows the first, of so many elements, in memory."""
     apart = _flat(match, operand, **{_ROW_LOOPS[operand]: 1}).plus(_flat(match, operand), -1)
     return not apart.terms and apart.constant == count
 

@@ -1,4 +1,4 @@
-"""What loops leave to their next iterations in memory."""
+"""Values that loops leave in memory for their next iterations."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from texpr.passes.analysis.row_major import flat_index
 
 
 def carries(kernel: Kernel) -> bool:
-    """Whether an innermost loop reads, at a fixed distance, what other iterations of it stored:
-    such values could stay in registers.
+    """True if an innermost loop reads, at a fixed distance, an element that another iteration of it
+    stored: such values could stay in registers.
     """
     return any(_carries(loop) for loop in statements(kernel) if isinstance(loop, For) and loop.kind == SERIAL)
 

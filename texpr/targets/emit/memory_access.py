@@ -118,7 +118,7 @@ class Accesses(Expressions):
         return f"@{NOTHING}"
 
     def _emit_load(self, tensor: Tensor, instruction: str) -> str:
-        """What a load gives; of a tensor that nobody writes meanwhile it is loaded once."""
+        """Emit a load, once per address if nobody writes the tensor meanwhile."""
         stays = tensor in self.inputs or (
             self.changed_meanwhile is not None and tensor not in self.changed_meanwhile
         )
@@ -218,8 +218,8 @@ class Accesses(Expressions):
         return self.separate_load(loaded, element, lanes)
 
     def separate_load(self, loaded: str, element: str, lanes: int) -> str:
-        """What a masked load gives, for targets where it must not become an operand of what uses
-        it.
+        """The value of a masked load, for targets where the load must not become an operand of its
+        users.
         """
         return loaded
 
@@ -246,8 +246,8 @@ class Accesses(Expressions):
         stream: bool = False,
         uniform: bool = False,
     ) -> None:
-        """Where all lanes have one element and conditions turn them off, one of them is on at most;
-        `uniform` if the value is that of all lanes that are on.
+        """Emit a store. Where all lanes have one element and conditions turn lanes off, at most one
+        lane is on; `uniform` if the value is that of all lanes that are on.
         """
         element, align = memory_type(tensor.dtype), self.alignment(tensor, indices)
         address, lanes, stride = self.address(tensor, indices)
@@ -286,7 +286,7 @@ class Accesses(Expressions):
             )
 
     def _is_private_run(self, tensor: Tensor, indices: tuple[Expr, ...]) -> bool:
-        """Whether a run of lanes lies in a buffer of this function's own stack, lanes that are off
+        """True if a run of lanes lies in a buffer of this function's own stack, lanes that are off
         as well: nobody else looks at it, so what is left alone may be written as it was, and LLVM
         keeps it in registers, which it does not under masks.
         """
@@ -318,8 +318,8 @@ class Accesses(Expressions):
         )
 
     def can_bypass_caches(self, tensor: Tensor, indices: tuple[Expr, ...]) -> bool:
-        """Whether a vector can go past the caches: its row is made of whole lines, and it begins
-        at a multiple of its length there.
+        """True if a vector can go past the caches: its row is made of whole lines, and it begins at
+        a multiple of its length there.
         """
         assert self.lane is not None
         row = row_length(tensor)
@@ -352,7 +352,9 @@ class Accesses(Expressions):
         f.epilogue += [line for line in self.nontemporal_fence() if line not in f.epilogue]
 
     def nontemporal_fence(self) -> list[str]:
-        """What makes other threads see stores past the caches before what follows."""
+        """Fence that makes non-temporal stores visible to other threads before the statements that
+        follow.
+        """
         return ["  fence seq_cst"]
 
     def interleaved_group(self, body: Sequence[Stmt]) -> list[Store]:
@@ -465,7 +467,7 @@ class Accesses(Expressions):
         return self.position(Linear(first.terms, first.constant - (self.lanes - 1)))
 
     def _differs_between_lanes(self, term: Expr) -> bool:
-        """Whether a term of a position differs between lanes."""
+        """True if a term of a position differs between lanes."""
         return not isinstance(term, Var) and self.differs(term)
 
     def _element(self, base: str, element: str, offset: Linear, space: str) -> str:

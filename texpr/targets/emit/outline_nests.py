@@ -117,8 +117,8 @@ def _beside(body: tuple[Stmt, ...]) -> frozenset[For]:
 
 
 def _is_fixed(tensor: Tensor, loop: For) -> bool:
-    """Whether all that a nest uses of a tensor lies at places that are known: LLVM makes
-    registers of it then.
+    """True if all uses of a tensor in a nest lie at places that are known: LLVM makes registers of
+    it then.
     """
     nodes = list(walk(loop))
     lanes = {n.var for n in nodes if isinstance(n, For) and n.kind == VECTOR}
@@ -129,5 +129,5 @@ def _is_fixed(tensor: Tensor, loop: For) -> bool:
 
 
 def _leaves(loop: For) -> bool:
-    """Whether a kernel may end inside of a loop: interrupted, or without memory for a worker."""
+    """True if a kernel may end inside of a loop: interrupted, or without memory for a worker."""
     return any(isinstance(s, Poll) or isinstance(s, For) and s.kind == PARALLEL for s in statements(loop))

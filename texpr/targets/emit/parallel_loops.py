@@ -118,9 +118,7 @@ class ParallelLoops(Updates):
         self.function, self.pointers, self.variables, self.loop_depth, self.known = outer
 
     def noalias(self, tensor: Tensor) -> str:
-        """What is said of a pointer to a tensor: that nothing else is there, unless an output
-        may lie over an input.
-        """
+        """The attribute `noalias` of a pointer to a tensor, unless an output may lie over an input."""
         return "" if tensor in self.overwriting else " noalias"
 
     def _hoisted_buffers(self, loop: For) -> None:
@@ -132,7 +130,7 @@ class ParallelLoops(Updates):
                 self.allocate(s.tensor)
 
     def on_stack(self, tensor: Tensor) -> bool:
-        """Whether a buffer is small enough for the stack."""
+        """True if a buffer is small enough for the stack."""
         return tensor.scope != "heap" and fits_stack(tensor)
 
 

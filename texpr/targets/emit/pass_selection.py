@@ -16,7 +16,7 @@ FEW_STORES = 32
 
 
 def is_plain(kernel: Kernel) -> bool:
-    """Whether a kernel only stores elements of its outputs, each computed from elements that move
+    """True if a kernel only stores elements of its outputs, each computed from elements that move
     with the innermost loop.
 
     So no value could stay in a register over iterations, no load could be moved out of a loop, no
@@ -43,7 +43,7 @@ def _is_plain(s: Stmt, innermost: Var | None) -> bool:
 
 
 def sums_in_registers(kernel: Kernel) -> bool:
-    """Whether the loops of a kernel leave little to LLVM: no conditions but those of copies and of
+    """True if the loops of a kernel leave little to LLVM: no conditions but those of copies and of
     a vector's lanes; sums lie at fixed places of buffers, so that they are in registers; all else
     that is read moves with the loop around it, so that no load could be moved out of it, but for
     what is done to a sum in the iteration that makes it, and what is computed before loops inside.
@@ -71,7 +71,7 @@ def sums_in_registers(kernel: Kernel) -> bool:
 
 
 def _divides(e: Expr) -> bool:
-    """Whether lanes would be divided one by one where LLVM does not see what the quotient is
+    """True if lanes would be divided one by one where LLVM does not see what the quotient is
     compared with.
     """
     return any(isinstance(n, FloorDiv | Mod) for n in walk(e))
@@ -99,7 +99,7 @@ class _Around:
         return None if self.loop is None else self.loop.var
 
     def moves(self, s: Store) -> bool:
-        """Whether each iteration of it writes an element of its own, once."""
+        """True if each iteration of it writes an element of its own, once."""
         if self.loop is None or self.loop.var not in variables(*s.indices):
             return False
         stores = [
@@ -142,14 +142,14 @@ def _is_left_alone(s: Store, around: _Around) -> bool:
 
 
 def _is_fixed(at: Read | Store, lanes: frozenset[Var]) -> bool:
-    """Whether an element lies at the same place of a buffer on the stack in all iterations of
-    loops around, but for lanes.
+    """True if an element lies at the same place of a buffer on the stack in all iterations of loops
+    around, but for lanes.
     """
     return at.tensor.scope == "stack" and variables(*at.indices) <= lanes
 
 
 def becomes_registers(kernel: Kernel, tensor: Tensor) -> bool:
-    """Whether a buffer is used at fixed places alone, so that it is in registers whatever stands
+    """True if a buffer is used at fixed places alone, so that it is in registers whatever stands
     between its uses.
     """
     nodes = list(walk(kernel))
@@ -177,7 +177,7 @@ def _unconditional(root: Expr) -> set[int]:
 
 
 def _moves(at: Read | Store, innermost: Var | None) -> bool:
-    """Whether the position is a sum of multiples of loops, the innermost among them."""
+    """True if the position is a sum of multiples of loops, the innermost among them."""
     terms: Sequence[tuple[Expr, int]] = flat_index(at.tensor, at.indices).terms
     return all(isinstance(t, Var) for t, _ in terms) and (
         innermost is None or any(t is innermost for t, _ in terms)

@@ -145,8 +145,8 @@ class Emitter(ParallelLoops):
         return I64
 
     def loop_bound(self, loop: For, end: Value) -> Value:
-        """Where a loop begins or ends, in the type in which it counts. An extent below 0 is
-        none.
+        """First or last value of a loop's counter, in the type in which it counts. An extent below
+        0 is none.
         """
         t = self.counter_type(loop)
         if t == I64 or not end.text.startswith("%"):

@@ -50,7 +50,9 @@ class Updates(SlowPaths):
         self.store(s.tensor, s.indices, self._updated_element(s, update, value), uniform=True)
 
     def stored_value(self, s: Store) -> Value:
-        """What a store writes or adds; a product that is added to a sum may be joined with it."""
+        """The value that a store writes or adds; a product that is added to a sum may be joined
+        with it.
+        """
         e = s.value
         if self.fma == "sums" and e.dtype.is_float and continues(self.kernel, s):
             assert isinstance(e, Add) and isinstance(e.lhs, Mul)
@@ -71,7 +73,9 @@ class Updates(SlowPaths):
         return self._pure(f"fmul contract {a}, {b.text}", a.dtype, a.lanes)
 
     def _updated_element(self, s: Store, update: str, value: Value) -> Value:
-        """What an element becomes; of types that NumPy lacks by way of f32, rounded once."""
+        """The new value of an element under an update; of types that NumPy lacks by way of f32,
+        rounded once.
+        """
         by_way = F32 if s.tensor.dtype.as_bits else s.tensor.dtype
         value = self.cast(value, by_way)
         if self.lane is not None and self.stores_one_element(s):
@@ -83,7 +87,7 @@ class Updates(SlowPaths):
         return self.cast(new, s.tensor.dtype)
 
     def stores_one_element(self, s: Store) -> bool:
-        """Whether what a statement of a vector loop writes is one element for all lanes."""
+        """True if a statement of a vector loop writes one element for all lanes."""
         return not self.differs(*s.indices)
 
     def _accumulate(self, s: Store, old: Value, value: Value) -> Value:

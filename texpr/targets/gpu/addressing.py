@@ -120,8 +120,8 @@ def check_inside(tensor: Tensor, first: Linear, run: int) -> None:
 
 
 def swizzle_offset(emitter: Accesses, first: Linear, lies: Swizzle) -> Value:
-    """How far from its position an element lies. Terms that do not change the pattern are left
-    out: neighbouring rows of tiles share it.
+    """Distance of an element from its row-major position under the swizzle. Terms that do not
+    change the pattern are left out: neighbouring rows of tiles share it.
     """
     period = lies.row * lies.count
     near = Linear(tuple((t, c) for t, c in first.terms if c % period), first.constant % period)

@@ -95,8 +95,8 @@ def _completed(nest: Stmt, used: Mapping[WaitProducts, Sequence[Tensor]]) -> dic
 
 
 def _used(s: Stmt) -> set[Tensor]:
-    """What statements use, but for asynchronous products and for what lives in the statements
-    themselves.
+    """Tensors that a statement uses, except in asynchronous products and except those allocated in
+    the statement itself.
     """
     found: set[Tensor] = set()
     owned = {n.tensor for n in walk(s) if isinstance(n, Alloc)}
@@ -113,7 +113,7 @@ def _used(s: Stmt) -> set[Tensor]:
 
 
 def is_asynchronous(n: Node) -> bool:
-    """Whether this is an instruction that begins a product."""
+    """True if this is an instruction that begins a product."""
     return (
         isinstance(n, For)
         and isinstance(n.kind, InstructionNest)

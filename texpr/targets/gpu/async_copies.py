@@ -88,7 +88,7 @@ def emit_copy_group(emitter: GpuContext, s: Commit | Wait) -> None:
 
 
 def is_uniform(cond: Expr, lane: Var, lanes: int) -> bool:
-    """Whether a condition holds for all of so many lanes or for none: a bound that is met at
+    """True if a condition holds for all of so many lanes or for none: a bound that is met at
     multiples of their number.
     """
     if lane not in variables(cond):

@@ -22,7 +22,7 @@ from texpr.targets.gpu import warps
 from texpr.targets.gpu.emission_context import GpuContext
 
 FENCE = "wgmma.fence.sync.aligned;"
-"""What was written to the registers of sums is there before the products behind it begin."""
+"""Orders writes to the registers of sums before the products behind it begin."""
 
 
 def accumulator_numbers(emitter: GpuContext, match: Match, places: Sequence[tuple[int, int]]) -> list[int]:

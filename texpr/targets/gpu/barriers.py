@@ -1,5 +1,5 @@
-"""Where the threads of a block must wait for each other: which memory they have used since they
-last met.
+"""Barriers of the threads of a block, placed by the memory that threads have used since they last
+met.
 
 No barrier stands where it is proven, for all sizes, that no two threads use one element of which
 one writes it: because each uses only what its own index names, or by asking whether indices can
@@ -31,8 +31,7 @@ thread 0 does it all, -2: each thread has a buffer of its own."""
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How elements of a tensor were used: with these indices. `key` is the same for uses that are
-    alike.
+    """A use of elements of a tensor at given indices. `key` is the same for uses that are alike.
 
     Attributes:
         steps: how many values a variable of the indices takes that is no loop's.
@@ -56,7 +55,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Threads:
-    """What is known of the threads of a nest.
+    """Facts about the threads of a nest.
 
     Attributes:
         axes: along which a block may have more than one thread.
@@ -94,7 +93,7 @@ class AccessSet:
         return AccessSet({tensor: dict(uses) for tensor, uses in self.by_tensor.items()})
 
     def conflicts(self, later: AccessSet, threads: Threads, *, each: int = 1) -> bool:
-        """Whether an element may be used here and in `later` by different threads, or different
+        """True if an element may be used here and in `later` by different threads, or different
         warps of `each`, one of them writing.
         """
         return any(
@@ -139,8 +138,8 @@ class BarrierState:
 def _may_conflict(
     before: Mapping[Hashable, Access], later: Mapping[Hashable, Access], threads: Threads, each: int
 ) -> bool:
-    """Whether different threads, or warps, may use an element of one tensor, one of them
-    writing: asked of runs of uses, then of each.
+    """True if different threads, or warps, may use an element of one tensor, one of them writing:
+    asked of runs of uses, then of each.
     """
     many = len(before) * len(later) > MANY
     if many and all(
@@ -174,8 +173,8 @@ def _runs(uses: Mapping[Hashable, Access], threads: Threads) -> list[Access]:
 
 
 def _numbered(numbers: dict[Var, Hashable], threads: Threads, v: Var) -> Hashable:
-    """What stands for a variable: for that of a loop, which may be in any iteration, how many
-    iterations it has, and a number.
+    """A key of a variable that is equal for interchangeable variables: for the variable of a loop
+    with a known extent, the extent and a number; else the variable's identity.
     """
     extent = None if v in threads.of or v in threads.blocks else integer(threads.extents.get(v, index(-1)))
     return numbers.setdefault(v, id(v) if extent is None or extent < 0 else (extent, len(numbers)))
@@ -207,8 +206,8 @@ def _are_disjoint(
 
 
 def _is_disjoint(first: Access, second: Access, threads: Threads, each: int) -> bool:
-    """Whether it is proven that no two different threads use one element, or no two warps of
-    `each` threads along x.
+    """True if it is proven that no two different threads use one element, or no two warps of `each`
+    threads along x.
     """
     asked = {a: each if a == "x" else 1 for a in threads.axes}
     if integer(threads.extents["x"]) == each:
@@ -304,9 +303,7 @@ def accesses_of(
 
 
 def _structure(e: Node, of: Callable[[Var], Hashable] = id) -> Hashable:
-    """What is the same for indices that are written alike, `of` variables that are told apart by
-    it.
-    """
+    """A key that is equal for indices written alike; `of` gives the key of a variable."""
     below = tuple(_structure(c, of) for c in children(e))
     match e:
         case Var():

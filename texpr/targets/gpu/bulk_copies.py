@@ -162,7 +162,7 @@ def _mode(box: Box) -> int:
 
 
 def _check(box: Box, mode: int) -> None:
-    """What tensor maps can say."""
+    """Refuse copies that no tensor map can describe."""
     source, size = box.source, box.source.dtype.bytes
     shape = [integer(n) for n in source.shape]
     if None in shape or 0 in shape:
@@ -213,7 +213,7 @@ def _box_alignment(mode: int) -> int:
 
 
 def _in_one_thread(emitter: GpuContext, work: object) -> None:
-    """What one thread does for its block."""
+    """Let one thread do work for its block."""
     conditions = [
         compare("==", emitter.positions[axis], index(0)) for axis in sorted(emitter.geometry.several)
     ]

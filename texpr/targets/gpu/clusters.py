@@ -51,7 +51,7 @@ def emit_cluster_barrier(emitter: GpuContext, *, relaxed: bool) -> None:
 
 
 def read_by_descriptors_alone(nest: Stmt, tensors: Set[Tensor]) -> bool:
-    """Whether nothing but instructions that take descriptors reads some buffers."""
+    """True if nothing but instructions that take descriptors reads some buffers."""
     stack: list[Node] = [nest]
     seen: set[Node] = set()
     while stack:

@@ -1,4 +1,4 @@
-"""What modules for single instructions ask of the emitter of a nest: its state, addresses of
+"""The interface of a nest's emitter to modules for single instructions: its state, addresses of
 operands, code under conditions.
 """
 
@@ -90,11 +90,11 @@ class GpuContext(GpuAddressing, NativeConversions, Emitter):
     # Code under conditions.
 
     def in_first_lane(self, work: Callable[[], None]) -> None:
-        """What one lane does for its warp."""
+        """Let one lane do work for its warp."""
         self._if(compare("==", self.positions["x"], index(0)), work)
 
     def where_holds(self, conditions: Sequence[Expr], work: Callable[[], None]) -> None:
-        """What each lane does if conditions hold for it."""
+        """Let each lane for which the conditions hold do work."""
         with self.known.scope():
             self._if(conjunction(*conditions), work)
 
@@ -146,7 +146,7 @@ class GpuContext(GpuAddressing, NativeConversions, Emitter):
         return self.address(self.owned[tensor].tensor, tuple(map(index, place)))[0]
 
     def register_stride(self, tensor: Tensor, indices: tuple[Expr, ...], var: Var) -> int:
-        """How far apart neighbours along a loop of an instruction are in registers."""
+        """Distance in registers of neighbours along a loop of an instruction."""
         owned = self._owned_elements(tensor)
         return flat_index(owned.tensor, owned.local(indices, self._thread_variables())).coefficient(var)
 

@@ -302,7 +302,7 @@ class GpuEmitter(ThreadStatements):
 
 
 def thread_facts(nest: Stmt, geometry: Geometry, requires: Sequence[Expr]) -> Threads:
-    """What is known of the threads that run a nest."""
+    """Facts about the threads that run a nest."""
     loops = [n for n in walk(nest) if isinstance(n, For)]
     extents: dict[Var | str, Expr] = {n.var: n.extent for n in loops} | {
         axis: geometry.extent(axis) for axis in AXES

@@ -34,7 +34,7 @@ MOST_BLOCKS = (2**31 - 1, 65535, 65535)
 MOST_THREADS = (1024, 1024, 64)
 THREADS_OF_A_BLOCK = 1024
 BLOCKS_OF_A_CLUSTER = 8
-"""That every processor which has clusters runs together."""
+"""Blocks that every processor with clusters can run as one cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Geometry:
 
 
 def is_collective(s: Stmt) -> bool:
-    """Whether threads take part in `s` together: it is or holds a loop over threads or blocks, an
+    """True if threads execute `s` together: it is or holds a loop over threads or blocks, an
     instruction of a warp, a barrier or a wait for copies or products.
     """
     counted = Barrier | Commit | Wait | CommitProducts | WaitProducts
@@ -66,7 +66,7 @@ def is_collective(s: Stmt) -> bool:
 
 
 def is_warp(s: object) -> bool:
-    """What the 32 threads of a warp run as one instruction."""
+    """True if the 32 threads of a warp run `s` as one instruction."""
     return isinstance(s, For) and isinstance(s.kind, InstructionNest)
 
 
@@ -106,7 +106,7 @@ def geometry(nest: Stmt, sizes: Iterable[Var]) -> Geometry:
 
 
 def _cluster(nest: Stmt, extents: dict[LoopKind, Expr]) -> tuple[int, int, int]:
-    """How many blocks a cluster has along each axis: part of the code, so that grids have whole
+    """Number of blocks of a cluster along each axis: part of the code, so that grids have whole
     clusters.
     """
     for n in walk(nest):
@@ -202,7 +202,7 @@ def check_extents(grid: tuple[int | None, ...], block: tuple[int | None, ...]) -
 
 
 def room_of(tensor: Tensor, most: int, where: str) -> int:
-    """How many bytes a buffer takes, of at most so many.
+    """Bytes that a buffer takes, at most `most`.
 
     Raises:
         CompileError: more, or that is not known.
@@ -219,7 +219,7 @@ def room_of(tensor: Tensor, most: int, where: str) -> int:
 
 
 def known(elements: Expr, tensor: Tensor, where: str) -> int:
-    """How many elements of a buffer.
+    """Number of elements of a buffer.
 
     Raises:
         CompileError: it depends on sizes of calls.

@@ -1,5 +1,5 @@
-"""Which processors have the intrinsics that kernels for GPUs call: one table, which every kernel is
-held against before LLVM sees it.
+"""The first processor that has each intrinsic which kernels for GPUs call: one table, which every
+kernel is held against before LLVM sees it.
 
 LLVM ends the process where the processor lacks one, and takes a misspelt one for a function that
 somebody else has.

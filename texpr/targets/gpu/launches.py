@@ -1,4 +1,4 @@
-"""What a GPU artifact launches at given sizes, in numbers: what loaders and emulators take."""
+"""The launches of a GPU artifact at given sizes, in numbers, for loaders and emulators."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What GPUs have an instruction for: numbers of f32 rounded to what tensor cores take, one of tf32,
-two of bf16; powers of 2.
+"""Functions that GPUs have an instruction for: numbers of f32 rounded to what tensor cores take,
+one of tf32, two of bf16; powers of 2.
 
 Source: PTX ISA 8.0, 9.7.3.21 (ex2), 9.7.9.21 (cvt), NVIDIA 2022.
 """

@@ -69,7 +69,7 @@ _MULTIPROCESSORS = {
     90: (2048, 32, 228),
 }
 _PROCESSORS = {70: 80, 75: 40, 80: 108, 86: 84, 89: 128, 90: 132}
-"""How many multiprocessors V100, T4, A100, A40, RTX 4090 and H100 (SXM) have."""
+"""Numbers of multiprocessors of V100, T4, A100, A40, RTX 4090 and H100 (SXM)."""
 _REGISTERS = 1 << 16
 
 
@@ -107,7 +107,7 @@ def best_for(capability: tuple[int, int]) -> str | None:
 
 
 def runs_on(name: str, capability: tuple[int, int]) -> bool:
-    """Whether a driver takes the PTX of a target for a processor of this capability. Newer
+    """True if a driver takes the PTX of a target for a processor of this capability. Newer
     processors take older PTX, unless its name ends in `a`: that is for one processor.
     """
     return capability == _capability(name) if name.endswith("a") else capability >= _capability(name)
@@ -246,9 +246,8 @@ def _parameters(emitter: GpuEmitter, written: Set[Tensor]) -> list[str]:
 
 
 def _resident_blocks(emitter: GpuEmitter, nest: Stmt, processor: Multiprocessor | None, threads: int) -> int:
-    """How many blocks of so many threads a processor has shared memory and registers for at once,
-    if these are so few that threads may have more registers than ptxas would give them for the sake
-    of others; else 0.
+    """Number of blocks of `threads` threads that a processor's shared memory and registers hold at
+    once, if it is so small that threads may have more registers than ptxas would give them; else 0.
     """
     if processor is None or not emitter.shared.bytes:
         return 0

@@ -1,5 +1,5 @@
-"""How many registers a thread's parts of buffers take at once: of a part those between its first
-use and its last one.
+"""Registers that a thread's parts of buffers take at once: of a part those between its first use
+and its last one.
 
 What a loop uses of earlier iterations is there all the way. The assembler may do with less, as it
 computes one value after the other; it can do with more, but not with fewer than one instruction

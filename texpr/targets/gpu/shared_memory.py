@@ -13,8 +13,8 @@ SHARED = 3
 ALIGNMENT = 16
 """Bytes of which the addresses of arrays and buffers are multiples."""
 STATIC_BYTES = 48 * 1024
-"""What code may have without its launches saying so (CUDA C++ Programming Guide 13.0, 5.2.3,
-shared memory).
+"""Shared memory that code may have without a request by its launches (CUDA C++ Programming Guide
+13.0, 5.2.3, shared memory).
 """
 
 

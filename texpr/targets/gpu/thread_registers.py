@@ -55,7 +55,9 @@ class OwnedElements:
     places: tuple[tuple[int, ...], ...]
 
     def local(self, indices: Sequence[Expr], threads: Set[Var]) -> tuple[Expr, ...]:
-        """Where an element is in the part; terms that hold an index of a thread say whose it is."""
+        """Indices of an element within the thread's part; terms that hold an index of a thread name
+        the owner.
+        """
         forms = (linear(i) for i in indices)
         return tuple(
             Linear(
@@ -185,7 +187,7 @@ def _of_instruction(
 
 
 def _part(tensor: Tensor, uses: Sequence[_Use], where: Geometry) -> OwnedElements:
-    """What one thread has of a buffer."""
+    """The part of a buffer that one thread owns."""
     axes = uses[0].axes
     if any(use.axes != axes for use in uses):
         raise _refused(tensor, "not all of its uses stand in the same loops over threads")
@@ -207,7 +209,7 @@ def _part(tensor: Tensor, uses: Sequence[_Use], where: Geometry) -> OwnedElement
 
 
 def _split(form: Linear) -> tuple[Linear, Linear]:
-    """What the thread says of an index, and what is left."""
+    """The terms of an index that hold a position of the thread, and the other terms."""
     positions = set(POSITIONS.values())
     own = [(t, c) for t, c in form.terms if variables(t) & positions]
     return Linear(tuple(own), 0), Linear(

@@ -45,8 +45,8 @@ class ThreadStatements(GpuContext):
         return self._value_under(self.mask, e)
 
     def condition(self, cond: Expr, body: tuple[Stmt, ...]) -> None:
-        """Where a condition differs between lanes, all of them together if it holds for all,
-        else one after the other: no masks.
+        """Emit a branch without masks. If the condition differs between lanes, all lanes run the
+        body together where it holds for all, else one after the other.
         """
         lane = self.lane
         if lane is None or lane not in variables(cond):

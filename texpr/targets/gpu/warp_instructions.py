@@ -179,7 +179,7 @@ _define_mma("mma_f64", WarpMma("mma.m8n8k4.row.col.f64", 8, 8, 4, "double", 1), 
 def define_accumulator_moves(
     name: str, t: str, m: int, n: int, kind: type[AccumulatorTile] = AccumulatorTile
 ) -> None:
-    """What surrounds the products of a tile of `m` rows and `n` columns: `zero_NAME` and
+    """Define the moves of accumulators of a tile of `m` rows and `n` columns: `zero_NAME` and
     `store_NAME`.
     """
     zero = "0.0" if t[0] == "f" else "0"
@@ -247,7 +247,7 @@ def instructions_of(processor: int) -> frozenset[str]:
 
 
 def reads_operands_from_memory(loop: For) -> bool:
-    """Whether lanes of the instruction read operands from memory, each its own elements."""
+    """True if lanes of the instruction read operands from memory, each its own elements."""
     name = instruction_of(loop)
     match INSTRUCTIONS[name].emit:
         case WarpMma(width=1):

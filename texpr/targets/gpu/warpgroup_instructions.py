@@ -59,12 +59,14 @@ class WarpgroupMma:
 
     @property
     def kind(self) -> str:
-        """What names say of operands."""
+        """Suffix of names for the types and places of operands."""
         return self.types + self.suffix
 
     @property
     def suffix(self) -> str:
-        """What names say of where operands lie, and how."""
+        """Suffix of names for the places of operands: `_ra` if A is in registers, `_t` and the
+        transposed ones.
+        """
         return ("_ra" if self.left_in_registers else "") + (f"_t{self.transposed}" if self.transposed else "")
 
     @property
@@ -79,14 +81,14 @@ class WarpgroupMma:
 
     @property
     def is_fp8(self) -> bool:
-        """Whether operands are floats of 8 bits: sums have fewer bits then, and nothing is too
+        """True if operands are floats of 8 bits: sums have fewer bits then, and nothing is too
         small for them.
         """
         return self.terms == 32
 
     @property
     def swizzle(self) -> Swizzle:
-        """How operands lie in shared memory: units of 16 bytes are exchanged."""
+        """Layout of operands in shared memory: units of 16 bytes are exchanged."""
         return Swizzle(self.terms // 2, 8, 4 * self.terms)
 
     def listing(self, name: str) -> str:
@@ -141,13 +143,13 @@ for _n in (64, 128, 256):
 NAMES = frozenset(
     n for n, each in INSTRUCTIONS.items() if isinstance(each.emit, WarpgroupMma | WarpgroupAccumulators)
 )
-"""What a processor of 9.0 has under the name that ends in `a`. LLVM ends the process over one
-that the processor lacks.
+"""Instructions of a processor of 9.0 under the name that ends in `a`. LLVM ends the process over
+one that the processor lacks.
 """
 
 
 def thread_count(name: str) -> int:
-    """How many threads run an instruction together."""
+    """Number of threads that run an instruction together."""
     return LANES if name in NAMES else warp_instructions.LANES
 
 

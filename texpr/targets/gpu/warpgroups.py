@@ -37,7 +37,7 @@ from texpr.targets.gpu.warpgroup_instructions import (
 _DESCRIPTOR = 1 << 62 | PATTERN // 16 << 32
 """Its upper word: rows of 128 bytes exchanged, eight rows after eight others."""
 _PANEL_STRIDE = PANEL * 128 // 16 << 16
-"""How far apart panels are, in the lower word, which has the address as well."""
+"""Distance of panels, in the lower word, which has the address as well."""
 
 
 def emit_warp_instruction(emitter: GpuContext, loop: For) -> None:
@@ -59,8 +59,8 @@ def emit_warp_instruction(emitter: GpuContext, loop: For) -> None:
 
 
 def _stage(emitter: GpuContext, loop: For) -> str:
-    """Whether a product is done at once (empty), begins behind other statements, or behind one
-    that has begun.
+    """Stage of a product: empty if it is done at once, `begin.` behind other statements, `next.`
+    behind a product that has begun.
     """
     return (
         "" if not is_asynchronous(loop) else "next." if loop in emitter.accumulators.consecutive else "begin."
@@ -111,7 +111,7 @@ def _register_operands(emitter: GpuContext, match: Match, p: WarpgroupMma) -> li
 
 
 def _shared_operand(emitter: GpuContext, match: Match, p: WarpgroupMma, name: str) -> list[str]:
-    """Where a tile of the terms of an instruction begins, in the first of eight rows: a typed
+    """Address of a tile of the terms of an instruction, in the first of eight rows: a typed
     address, and the bytes from there on that are known. So the descriptors of products that follow
     each other differ by a number.
     """
@@ -205,5 +205,5 @@ def _instruction(p: WarpgroupMma, how: str) -> str:
 
 
 def _accumulator_places(n: int) -> list[tuple[int, int]]:
-    """What the first lane holds, in the order of its registers."""
+    """Rows and columns that the first lane holds, in the order of its registers."""
     return [(8 * h, 8 * c + b) for c, h, b in pairs(range(n // 8), range(2), range(2))]

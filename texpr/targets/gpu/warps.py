@@ -106,7 +106,7 @@ def _emit_quad_reduction(emitter: GpuContext, update: str, match: Match) -> None
 
 
 def _shuffle(emitter: GpuContext, value: Value, distance: int) -> Value:
-    """What the lane `distance` away has, in words of 32 bits."""
+    """The value of the lane that is `distance` away, in words of 32 bits."""
     f, t, count = emitter.function, value.type, value.dtype.bytes // 4
     words = f"<{count} x i32>"
     whole = f.define(f"bitcast {value} to {words}")
@@ -217,7 +217,7 @@ def _operand_element(
 
 
 def is_packed(emitter: GpuContext, match: Match, operand: str, along: str = "k") -> bool:
-    """Whether neighbours along a loop of an instruction are neighbours in a lane's registers."""
+    """True if neighbours along a loop of an instruction are neighbours in a lane's registers."""
     tensor, indices = match.operands[operand]
     return (
         emitter.register_stride(tensor, indices, next(w for v, w in match.loops.items() if v.name == along))
@@ -268,8 +268,8 @@ def _store_elements(emitter: GpuContext, load: MatrixLoad, match: Match, word: s
 
 
 def values_of(match: Match, **places: Expr) -> dict[Var, Expr]:
-    """What the loops of a nest stand at for an element of an instruction's operand, named by the
-    loops of its meaning; others at 0.
+    """Values of a nest's loops for an element of an instruction's operand, named by the loops of
+    its meaning; others at 0.
     """
     return {w: places.get(v.name, index(0)) for v, w in match.loops.items()}
 
