@@ -14,7 +14,7 @@ from typing import Any
 from texpr.support.errors import CallError
 
 Commands = Any
-"""What `ArgumentParser.add_subparsers` returns; its class is private."""
+"""Result of `ArgumentParser.add_subparsers`; its class is private."""
 
 
 def add_command(
@@ -54,7 +54,7 @@ def add_operator(parser: ArgumentParser) -> None:
 
 
 def add_schedule(parser: ArgumentParser) -> None:
-    """How operators are scheduled, and for which target."""
+    """Add options for the schedule of operators, and for the target."""
     parser.add_argument(
         "--target", default="native", help="the target to compile for (default: this machine)"
     )

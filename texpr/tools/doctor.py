@@ -45,7 +45,7 @@ def doctor(arguments: argparse.Namespace) -> int:
 
 
 def _gpu() -> str:
-    """What the first GPU is, or why there is none."""
+    """The name of the first GPU and its facts, or why there is none."""
     try:
         found = gpu.find_device(gpu.DEFAULT)
     except ResourceError as error:

@@ -32,7 +32,7 @@ op taken(A: f32[N], order: i32[N] in 0..N distinct) -> C: f32[N] { C[i] = A[orde
 
 
 class _Row(NamedTuple):
-    """What is timed, and the nanoseconds that each of its `calls` may take."""
+    """Timed code, and the nanoseconds that each of its `calls` may take."""
 
     code: str
     bar: int | None = None
@@ -106,7 +106,7 @@ def lines(runs: int) -> Iterator[str]:
 
 
 def _names() -> dict[str, object]:
-    """What the code of the rows refers to."""
+    """The names in the code of the rows."""
     a, b, c = np.ones((3, 16), np.float32)
     add = op(_ADD)
     others = {name: op(_OTHERS, name) for name in ("both", "raised", "shifted", "biased", "squares", "taken")}

@@ -78,7 +78,7 @@ def _made(text: str, sizes: Mapping[str, int]) -> tuple[float, dict[str, float]]
 
 
 def _milliseconds(text: str, sizes: Mapping[str, int]) -> float:
-    """What a kernel takes, from an operator that was read to the address of its code."""
+    """Time to make a kernel, from an operator that was read to the address of its code."""
     made = op(text)
     start = time.perf_counter()
     _ = schedule(made, **sizes).auto().compile().address
@@ -86,7 +86,7 @@ def _milliseconds(text: str, sizes: Mapping[str, int]) -> float:
 
 
 def _from_disk(runs: int) -> list[dict[str, float]]:
-    """What kernels take in processes of their own, by name; the first process fills the cache."""
+    """Times to make kernels in processes of their own, by name; the first process fills the cache."""
     found = []
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(runs + 1):

@@ -87,7 +87,7 @@ def bench_frontend(arguments: argparse.Namespace) -> int:
 
 
 def _runs(command: list[str], count: int) -> list[dict]:
-    """What the children measured; nothing if one failed. The first one fills the cache of
+    """Measurements of the children; nothing if one failed. The first one fills the cache of
     bytecode, which an installed package has.
     """
     found = []

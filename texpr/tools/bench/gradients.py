@@ -68,8 +68,8 @@ Row = tuple[str, str, float, float, float | None]
 
 
 def rows(runs: int, cases: tuple[Case, ...] = CASES) -> Iterator[Row]:
-    """What was called, in which inputs its gradient was asked for, seconds of both, and the bar
-    of their ratio if there is one.
+    """For each case: the call, the inputs with gradients, seconds of both, and the bar of their
+    ratio if there is one.
     """
     with options(threads=1):
         for case in cases:

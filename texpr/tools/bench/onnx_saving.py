@@ -81,7 +81,7 @@ def find_runtime() -> tuple[str, Runtime]:
 def difference(
     program: Program, given: Sequence[np.ndarray], expected: Sequence[np.ndarray], runtime: Runtime
 ) -> str:
-    """What is wrong with the results of a program's model; empty where nothing is.
+    """Differences in the results of a program's model; empty if there is none.
 
     Raises:
         UnsupportedOp: ONNX has no operators for it.

@@ -98,7 +98,7 @@ def summary(found: Sequence[Cost]) -> str:
 
 
 def _steps(s: Schedule, script: str) -> list[tuple[float, float]]:
-    """What each step takes, and how much of that its questions to `poly` do."""
+    """Time of each step, and the part of it in questions to `poly`."""
     _ = s.kernel  # lowers
     found = []
     with _questions_timed() as asked:

@@ -199,7 +199,7 @@ def _difference(
     given: list[np.ndarray],
     expected: tuple[np.ndarray, ...],
 ) -> str:
-    """What is wrong with a target's results; empty if nothing is."""
+    """Differences in a target's results; empty if there is none."""
     try:
         results = (
             _on_device(program, target, given)

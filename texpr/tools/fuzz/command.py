@@ -177,7 +177,7 @@ _SHOWN = (
 
 
 def _summary(part: Part) -> str:
-    """What was counted, refusals of one kind together."""
+    """The counts, refusals of one kind together."""
     totals = {
         name: sum(n for what, n in part.counts.items() if what.split(" | ")[0] == name) for name in _SHOWN
     }

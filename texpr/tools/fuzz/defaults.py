@@ -176,7 +176,7 @@ def examine(case: Case, target: str, compiled: bool, counts: Counter[str]) -> Fi
 
 
 def _given_up(s: Schedule, target: str, reason: str) -> Finding:
-    """Where a part of the schedule failed: under `verify` it raises."""
+    """The finding where a part of the schedule failed: under `verify` it raises."""
     try:
         with options(verify=True):
             auto(s.naive, find_target(target).machine)

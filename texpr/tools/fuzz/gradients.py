@@ -181,7 +181,7 @@ def _are_equal(program: Program, given: Arrays, random: np.random.Generator) -> 
 
 
 def _difference(program: Program, x: Arrays, random: np.random.Generator) -> str:
-    """How the derivatives at a point differ; empty where they agree, or where numbers are too
+    """Differences of the derivatives at a point; empty where they agree, or where numbers are too
     large to tell.
     """
     floats = [t.dtype.is_float for t in program.inputs]

@@ -61,7 +61,7 @@ Element = tuple[str, tuple[int, ...]]
 Value = Callable[[dict[Var, int]], int]
 _Run = Callable[[dict[Var, int]], None]
 POISON = 10**15 + 7
-"""What an integer holds that nobody has written."""
+"""The value of an integer that nobody has written."""
 
 
 class TooLarge(Exception):
@@ -113,7 +113,7 @@ class Terms:
         return self.numbers.setdefault(parts, len(self.numbers))
 
     def chance(self, *parts: object) -> bool:
-        """What a comparison of floats says: anything, but the same of the same floats."""
+        """The result of a comparison of floats: anything, but the same of the same floats."""
         return bool((self(*parts) * 0x9E3779B97F4A7C15 >> 40) & 1)
 
     def joined(self, operation: str, a: int, b: int, largest: float = float("inf")) -> int:
@@ -289,7 +289,9 @@ class Machine:
         return self._under(loop.extent, run)
 
     def _under(self, e: Expr, run: _Run) -> _Run:
-        """What runs under a condition or in a range, and has read what that reads."""
+        """A run under a condition or in a range, whose instances have also read the tensors that it
+        reads.
+        """
         if not any(isinstance(n, Read) for n in walk(e)):
             return run
         value = self.value(e)

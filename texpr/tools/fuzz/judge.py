@@ -1,4 +1,4 @@
-"""What enumeration says: whether two kernels compute the same, whether iterations that run at
+"""Judgements by enumeration: whether two kernels compute the same, whether iterations that run at
 once meet, whether a witness is one.
 """
 
@@ -56,8 +56,8 @@ def _in_range(
 def disagreement(
     before: Kernel, after: Kernel, sizes: Sizes, seed: int, loose: bool, distributed: bool = False
 ) -> str | None:
-    """Where two kernels compute something else at these sizes, as text; None where they agree or
-    too much would run.
+    """A difference between the results of two kernels at these sizes, as text; None where they
+    agree or too much would run.
 
     Args:
         loose: sums and products of floats have no order.
@@ -187,13 +187,13 @@ def _again(a: Event, b: Event) -> bool:
 
 
 def dependent(a: Event, b: Event) -> bool:
-    """Whether two instances may not change places."""
+    """True if two instances may not change places."""
     return not _same_update(a, b) and (a.writes in b.touches or b.writes in a.touches)
 
 
 def unreal(why: Refused) -> str | None:
-    """What is wrong with the witness of a refusal; None if the two instances are there, depend on
-    each other, and change places.
+    """The fault in the witness of a refusal; None if the two instances are there, depend on each
+    other, and change places.
 
     Raises:
         TooLarge: the sizes are too large to look.
@@ -231,8 +231,8 @@ def unreal(why: Refused) -> str | None:
 
 
 def _asks_data(why: Refused) -> bool:
-    """Whether an instance of the witness runs, or reads, is up to data that no seed may have, or
-    to floats, which no proof looks into.
+    """True if data that no seed may have decide whether an instance of the witness runs or reads,
+    or floats, which no proof looks into.
     """
     ends = [why.conflict.source[0], why.conflict.sink[0]]
     conditions = [

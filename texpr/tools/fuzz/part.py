@@ -1,6 +1,4 @@
-"""What the parts of the fuzzer share: numbered trials in child processes, and a folder of
-findings.
-"""
+"""Base of the fuzzer's parts: numbered trials in child processes, and a folder of findings."""
 
 from __future__ import annotations
 
@@ -39,7 +37,7 @@ class Part(ABC):
 
     @abstractmethod
     def request(self, numbers: list[int]) -> tuple[object, ...]:
-        """What a child process is asked: a function that gives what `batched` does, and its
+        """The request to a child process: a function that gives what `batched` does, and its
         arguments.
         """
 

@@ -54,7 +54,7 @@ _WITNESS = 9
 
 @dataclass(slots=True)
 class Report:
-    """What came of a case.
+    """Outcome of a case.
 
     Attributes:
         case: what was tried; with all steps that were asked for, also those that were refused.
@@ -389,7 +389,7 @@ def _shown(sizes: Mapping[Var, int]) -> str:
 
 
 def allowed(program: Program, kernel: Kernel, sizes: Mapping[Var, int]) -> bool:
-    """Whether a program can be called with these sizes, its requirements met, with small arrays."""
+    """True if a program can be called with these sizes, its requirements met, with small arrays."""
     by_name = {v.name: n for v, n in sizes.items()}
     inside = dict(sizes) | {v: by_name[v.name] for v in kernel.sizes}
     try:

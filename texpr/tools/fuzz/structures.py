@@ -52,8 +52,8 @@ def _operand(rng: Random, name: str, axes: list[str], sizes: dict[str, int], dty
 def _end(
     rng: Random, value: str, axes: list[str], sizes: dict[str, int], total: str
 ) -> tuple[str, list[str]]:
-    """What is done to a sum when it is complete: nothing, a bias, a summand, a maximum; and the
-    operands of that.
+    """The operation on a complete sum: nothing, a bias, a summand, a maximum; and the operands of
+    that.
     """
     match rng.randrange(5):
         case 0:

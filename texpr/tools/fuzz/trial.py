@@ -78,7 +78,7 @@ def trial(text: str, deep: bool) -> Finding | None:
 
 
 def _refusable(make: Callable):  # noqa: ANN202
-    """What is made, or None where it is refused with a presentable error."""
+    """The result of `make`, or None where it is refused with a presentable error."""
     try:
         return make()
     except Error as error:
@@ -127,7 +127,7 @@ def place_of(error: Exception) -> str:
 
 
 def _printed(program: Program) -> Finding | None:
-    """What is printed parses back to what prints the same."""
+    """The finding where a printed program parses back to a program that prints otherwise."""
     text = show_program(program, with_callees=True)
     try:
         again = elaborate(parse(text, "printed.tx").ops[program.name], {}, {})
@@ -286,8 +286,8 @@ def _same(tensor: Tensor, found: np.ndarray, expected: np.ndarray) -> bool:
 
 
 def _fragile(program: Program, arrays: list[np.ndarray]) -> bool:
-    """Whether a rounding error may become a large one: steps and poles after something that
-    rounds, or infinities in a free order.
+    """True if a rounding error may become a large one: steps and poles after something that rounds,
+    or infinities in a free order.
     """
     nodes = list(walk(program, *(e.program for e in program.equations if isinstance(e, Invoke))))
     rounds = any(isinstance(n, Div) or isinstance(n, Call) and n.function in _ROUNDING for n in nodes)
