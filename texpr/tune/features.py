@@ -1,4 +1,4 @@
-"""What is known of a loop nest without running it, for a cost model: numbers of the same meaning
+"""Features of a loop nest for a cost model, known without running it: numbers of the same meaning
 for every schedule of a kernel.
 
 Per store: how often it runs, in which kinds of loops, and how many bytes come from beyond each
@@ -69,7 +69,7 @@ def _box(loops: Sequence[For], moves: Sequence[bool], outside: int) -> int:
 
 
 def _last(moves: Sequence[bool], outside: int) -> int:
-    """How many of the loops around make an access fetch anew: those up to the innermost one that
+    """Number of the loops around that make an access fetch anew: those up to the innermost one that
     moves it.
     """
     return max((k + 1 for k in range(outside) if moves[k]), default=0)

@@ -56,7 +56,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """What a search found.
+    """Result of a search.
 
     Attributes:
         script: the steps of the chosen schedule, those of the default one where nothing was faster.
@@ -215,7 +215,7 @@ class _Search:
         return self._schedules[point]
 
     def described(self, point: Point) -> Sequence[float] | None:
-        """What is known of the loops of a point."""
+        """Features of the loops of a point."""
         found = self._scheduled(point)
         return None if isinstance(found, str) else describe(found.kernel, find_target("native").machine)
 

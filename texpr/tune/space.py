@@ -1,4 +1,4 @@
-"""What a search may choose: knobs, and how a choice becomes a schedule."""
+"""Search spaces: knobs, and how a choice becomes a schedule."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Space:
 
     @property
     def size(self) -> int:
-        """How many points there are."""
+        """Number of points."""
         return prod(len(k.values) for k in self.knobs)
 
     @property

@@ -1,5 +1,5 @@
-"""Which points to try next. A strategy sees what was measured so far, and depends on its seed
-alone.
+"""Strategies: the choice of the points to try next. A strategy sees what was measured so far, and
+depends on its seed alone.
 """
 
 from __future__ import annotations
@@ -106,4 +106,4 @@ def fresh(space: Space, random: Random, seen: Seen, count: int) -> list[Point]:
 
 
 Describe = Callable[[Point], Sequence[float] | None]
-"""What is known of a point without running it; None where its schedule is not legal."""
+"""Features of a point, without running it; None where its schedule is not legal."""

@@ -31,14 +31,14 @@ SAMPLE_SECONDS = 2e-3
 """A sample runs the kernel as often as takes so long."""
 ROUNDS = 11
 MOST_WRONG = {16: 2.0**-6, 32: 2.0**-12, 64: 2.0**-30}
-"""How far floats of so many bits may be from those of the default schedule, relative to the
+"""Largest difference of floats of so many bits from those of the default schedule, relative to the
 largest: sums may be in another order.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What is tuned.
+    """A program to tune, with its sizes.
 
     Attributes:
         text: the program as text.
