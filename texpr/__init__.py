@@ -138,7 +138,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _meant(name: str) -> str:
-    """What a name that is not here probably means."""
+    """The probable meaning of a name that is not here."""
     elsewhere, operators = import_module("texpr.support.elsewhere").MODULE, import_module("texpr.ops").names()
     if name in operators or name == "einsum":
         return f"did you mean `texpr.ops.{name}`?"
