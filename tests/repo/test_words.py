@@ -1,5 +1,5 @@
-"""No target's name above the targets, no path of one machine anywhere, and a docstring on every
-public name.
+"""No target's name above the targets, no path of one machine anywhere, a docstring on every public
+name, and no docstring that begins with a noun clause.
 """
 
 from __future__ import annotations
@@ -32,6 +32,14 @@ ELSEWHERE = Path("texpr/support/elsewhere.py")
 """Lists what other libraries call their functions, `cuda` among them."""
 MACHINE = re.compile(r"(?<![\w.])/(work|tmp|root)/[\w.]+")
 """Paths that exist on one machine only."""
+CLAUSE = re.compile(
+    r"\s*(what|whatever|whether|how|those|that|which|who|whom|whose|where|why|when)\b", re.IGNORECASE
+)
+"""Words that begin a noun clause in the place of a noun, or a reference to a thing without its name.
+A docstring begins with a noun or an imperative, that of a predicate with "True if".
+"""
+STILL_CLAUSES = {"autoschedule"}
+"""Parts some of whose docstrings still begin so."""
 TEXTS = ("*.py", "*.md", "*.tx", "*.toml", "*.txt", "*.lark", "Makefile", "run")
 
 
@@ -93,10 +101,39 @@ def test_public_names_have_docstrings():
     assert not found, "\n".join(found)
 
 
+def clauses(module: ast.Module) -> list[str]:
+    """The first lines of docstrings that begin with a noun clause: of modules, classes, functions
+    and, behind an assignment, of names and attributes.
+    """
+    bodies = [body for node in ast.walk(module) if isinstance(body := getattr(node, "body", None), list)]
+    docstrings = [
+        node.value.value
+        for body in bodies
+        for node in body
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    ]
+    return [text.strip().splitlines()[0] for text in docstrings if CLAUSE.match(text)]
+
+
+def test_docstrings_begin_with_a_noun_or_a_verb():
+    found = [
+        f'{path}: "{line}"'
+        for path in package_files()
+        if part_of(path) not in STILL_CLAUSES
+        for line in clauses(tree(path))
+    ]
+    assert not found, "\n".join(found)
+
+
 def test_the_checks_can_fail():
     named = ast.parse('"""For SVE."""\ndef f(sve): return "a64fx" if g.is_neon else "sm_80"  # AVX\n')
     assert words_of(Path("texpr/schedule/avx.py"), named) == ["avx", "sve", "neon", "sm_80"]
     assert undocumented(ast.parse("def f(): pass")) == ["the module", "f"]
+    told = '"""What f does."""\nX = 1\n"""How many."""\ndef f():\n    """Whether it is so."""\n'
+    assert clauses(ast.parse(told)) == ["What f does.", "How many.", "Whether it is so."]
+    assert not clauses(ast.parse('"""Number of loops."""\ndef f():\n    """True if it is so."""\n'))
     assert (
         TARGETS.search("an sm_80 kernel")
         and MACHINE.search("see /" + "work/main")
