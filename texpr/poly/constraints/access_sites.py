@@ -28,7 +28,7 @@ class Site:
 
 _Below = list[tuple[Expr, Truth, tuple[Axis, ...]]]
 _COMMON = (Add, Sub, Mul)
-"""Most nodes, so that they are asked about first."""
+"""Most nodes: they are tested first."""
 
 
 def sites(
@@ -100,9 +100,7 @@ class _ConditionNumbers:
 
 
 def _has_accesses(e: Expr) -> bool:
-    """True if anything is read or reduced: conditions are only worth their cost where something
-    is.
-    """
+    """True if an expression has reads or reductions: conditions are only worth their cost there."""
     return any(isinstance(n, Read | Reduce) for n in walk(e))
 
 

@@ -1,4 +1,4 @@
-"""Indices that are sums of multiples of variables, as most are, in one go."""
+"""Linear forms of indices that are sums of multiples of variables, as most are, in one pass."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST = 64
 
 
 def plain(e: Expr) -> Form | None:
-    """The form of an index that is a sum of multiples of variables, as most are, in one go; None
+    """The form of an index that is a sum of multiples of variables, as most are, in one pass; None
     for any other, and for very long ones.
     """
     if e.dtype != I64:

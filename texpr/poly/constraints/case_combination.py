@@ -21,7 +21,7 @@ from texpr.poly.constraints.linear_forms import (
 
 
 def condition(e: Expr, of: list) -> Truth | None:
-    """The truth of a node from what its operands are; None for another node."""
+    """The truth of a node from the cases of its operands; None for another node."""
     match e:
         case Const(value):
             return ALWAYS if value else ALWAYS.negated
@@ -51,7 +51,7 @@ def condition(e: Expr, of: list) -> Truth | None:
 
 
 def _equivalence(a: Truth, b: Truth) -> Truth:
-    """The truth of "both conditions hold, or neither"."""
+    """The truth of "both conditions hold, or neither holds"."""
     both, neither = conjoined(a, b), conjoined(a.negated, b.negated)
     one, other = conjoined(a, b.negated), conjoined(a.negated, b)
     return Truth(
@@ -81,7 +81,7 @@ def extreme(of: list[Values], sign: int) -> Iterator[tuple[Conjunction, Form]]:
 
 
 def absolute(value: Values) -> Iterator[tuple[Conjunction, Form]]:
-    """The cases of a size of a number."""
+    """The cases of an absolute value."""
     for p, a in value.cases:
         yield (*p, Constraint(a)), a
         yield (*p, Constraint(a.times(-1).shifted(-1))), a.times(-1)

@@ -63,8 +63,8 @@ def _atoms(op: str, difference: Form) -> list[Conjunction]:
 
 
 def split_comparison(e: Expr) -> Expr | None:
-    """An order of indices that says the same without a quotient, minimum or maximum; None where
-    there is none on the outside.
+    """An order of indices that is equivalent to a comparison, without the quotient, minimum or
+    maximum; None where there is none on the outside.
 
     i < (n + 15) // 16       ->   16*i + 15 < n + 15
     i < min(a, b)            ->   i < a and i < b
@@ -120,7 +120,7 @@ def _in_context(context: list[Expr], extreme: Min | Max) -> Iterator[Expr]:
 
 
 def _part_count(e: Expr) -> int:
-    """Into how many parts an expression is taken apart; more than there may be cases are not
+    """Number of parts that an expression is split into; more than the limit of cases are not
     counted.
     """
     stack, parts = [e], 1

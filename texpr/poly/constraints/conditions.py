@@ -30,7 +30,7 @@ def never(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr] = ()) -> 
 
 
 def fails_somewhere(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr] = ()) -> bool:
-    """True if a condition is seen to fail in the first iteration at some sizes: cheap, where
+    """True if a condition is seen to fail in the first iteration at some sizes: a cheap test, since
     most conditions do not always hold.
     """
     point: dict[Var, int] = {}
@@ -97,7 +97,7 @@ _MOST_KNOWN = 64
 
 
 def _facts_of(axes: Sequence[Axis], facts: Sequence[Expr]) -> _Facts:
-    """Remembered: a step asks several questions with the same axes and facts."""
+    """The facts of some axes, cached: a step asks several questions with the same axes and facts."""
     ends = [e for a in axes for e in (a.lo, a.hi)]
     key = (
         *(a.var for a in axes),

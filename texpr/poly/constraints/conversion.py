@@ -85,7 +85,7 @@ _MOST_REMEMBERED = 4096
 
 
 class _BoundedDict(OrderedDict[K, V]):
-    """A dictionary that forgets its oldest entries."""
+    """A dictionary that drops its oldest entries."""
 
     def __setitem__(self, key: K, value: V) -> None:
         super().__setitem__(key, value)
@@ -94,15 +94,15 @@ class _BoundedDict(OrderedDict[K, V]):
 
 
 _SHARED: _BoundedDict[tuple, Values] = _BoundedDict()
-"""Unknowns that depend on sizes alone: the same objects in all programs over these sizes, so
-that versions of one compare.
+"""Unknowns that depend on sizes alone: the same objects in all programs over these sizes, so that
+versions of one compare.
 """
 _QUOTIENTS: _BoundedDict[tuple[Form, int], Unknown] = _BoundedDict()
-"""The same, of quotients."""
+"""Such unknowns of quotients."""
 
 
 class Converter:
-    """Turns the expressions of one program into constraints; remembers what it has turned.
+    """Converts the expressions of one program to constraints, with a cache.
 
     Args:
         bound: variables that differ between instances; all others are sizes.
@@ -169,12 +169,12 @@ class Converter:
         return key.shared if isinstance(key, Unknown) else key not in self.bound
 
     def values(self, e: Expr) -> Values:
-        """A number; of a float nothing is known but that it is itself."""
+        """The cases of an integer; a float is an unknown of its own."""
         found = self._convert(e) if e.dtype.is_int else None
         return found if isinstance(found, Values) else self._unknown(e)
 
     def truth(self, e: Expr) -> Truth:
-        """A condition."""
+        """The truth of a condition."""
         found = self._convert(e)
         return found if isinstance(found, Truth) else ANYTHING
 
@@ -205,8 +205,8 @@ class Converter:
         return cases, exact
 
     def within(self, var: Var, lo: Expr, hi: Expr) -> Truth:
-        """`lo <= var < hi`; remembered, for the statements of a loop have it in common. Nobody
-        asks when it is false.
+        """The constraints `lo <= var < hi`, cached, since statements of a loop share them; the
+        negation is never needed.
         """
         first = integer(lo)
         key = var, id(lo) if first is None else (first,), id(hi)
@@ -316,7 +316,7 @@ class Converter:
         return Values(tuple(c for c in cases if not is_contradiction(c[0])), value.exact)
 
     def _may_wrap(self, e: Expr, of: list[Values]) -> bool:
-        """Arithmetic at 64 bits on data that nothing holds within bounds, or with a factor that is
+        """True if arithmetic of 64 bits may wrap: on data without bounds, or with a factor that is
         no index arithmetic (`ir.index.overflow`).
 
         The least number has no opposite: so `abs(x)` and `x // -1` may wrap as well.
@@ -349,7 +349,7 @@ class Converter:
         return wild <= bounded and is_small([form.times(factor) for _, form in cases], wild)
 
     def _division(self, e: Expr, of: list[Values]) -> Values:
-        """A quotient or a remainder by constants; x // 0 and x % 0 are 0."""
+        """The cases of a quotient or a remainder by constants; x // 0 and x % 0 are 0."""
         cases = []
         for (p, x), (q, by) in product(of[0].cases, of[1].cases):
             c = by.constant
@@ -365,9 +365,7 @@ class Converter:
         return Values(tuple(cases))
 
     def _sizes_multiplied(self, e: Expr) -> list[Var]:
-        """The factors of a product of sizes and positive constants; none where it is another
-        product.
-        """
+        """The factors of a product of sizes and positive constants; empty for another product."""
         factors: dict[Var, None] = {}
         stack = [e]
         while stack:
@@ -383,7 +381,7 @@ class Converter:
         return list(factors)
 
     def _product(self, e: Expr, factors: Sequence[Var]) -> Values:
-        """A product of sizes is 0 where one of them is, else it is no less than any of them."""
+        """The cases of a product of sizes: it is 0 if a factor is, else no less than any factor."""
         ((bounds, form),) = self._unknown(e).cases
         one = Form((), 1)
         some = tuple(c for f in factors for c in (at_least(variable(f), one), at_least(form, variable(f))))
@@ -391,7 +389,7 @@ class Converter:
         return Values((((*bounds, *some), form), *none))
 
     def _remainder(self, e: Expr, size: Var) -> Values:
-        """x % N is one of 0..N, whatever x is; 0 where N is."""
+        """The cases of a remainder: x % N is in 0..N, and 0 if N is 0."""
         ((bounds, form),) = self._unknown(e).cases
         inside = (Constraint(form), below(form, variable(size)))
         return Values((((*bounds, *inside), form), ((Constraint(variable(size), equality=True),), Form())))
@@ -480,7 +478,7 @@ class Converter:
                 yield at_least(of_both.plus(variable(high), -1).plus(variable(most), -1).shifted(1), form)  # type: ignore[arg-type]
 
     def _range_of_data(self, e: Expr) -> Range | None:
-        """The range of a value that is read, and of one beside a number: declared, else that of
+        """The range of a value that is read, or of one beside a number: the declared, else that of
         a narrow type.
         """
         if isinstance(e, Add | Sub) and isinstance(e.rhs, Const):
@@ -495,7 +493,9 @@ class Converter:
         return self._declared_range(value)
 
     def _is_not_negative(self, e: Expr) -> bool:
-        """Sizes are at least 0, and so is what is made of such numbers without a difference."""
+        """True if an expression is seen to be at least 0: it is made of sizes and such numbers
+        without a difference.
+        """
         match e:
             case Const(value):
                 return value >= 0
@@ -529,8 +529,8 @@ _WRAPPING = frozenset({Add, Sub, Mul, Neg, Call})
 
 
 def _is_unbounded(e: Expr, ranges: Mapping[Tensor, Range]) -> bool:
-    """True if a 64-bit value of data without a range is part of it. A position is within the
-    range that was searched.
+    """True if a 64-bit value of data without a range is part of an expression. A position is within
+    the range that was searched.
     """
     if isinstance(e, Reduce) and e.op in ("argmax", "argmin"):
         return False
@@ -550,8 +550,8 @@ def _is_unbounded(e: Expr, ranges: Mapping[Tensor, Range]) -> bool:
 
 
 def _operands(e: Expr) -> tuple[Expr, ...]:
-    """The operands that are looked into. Integer arithmetic below 64 bits may wrap, so it is
-    not.
+    """The operands that conversion descends into: none of integer arithmetic below 64 bits, which
+    may wrap.
     """
     kind = type(e)
     if kind in _ARITHMETIC and e.dtype == I64:

@@ -1,5 +1,5 @@
-"""Dependence distances: how far apart two instances are that access one element, where the indices
-alone determine it.
+"""Dependence distances: the iterations between two instances that access one element, where the
+indices alone determine them.
 
 `A[i, j]` and `A[i-1, j+1]` are one element where the second runs one iteration later in `i` and one
 earlier in `j`, whatever the domains are. Most dependences of dense programs are so (uniform ones;
@@ -18,8 +18,8 @@ from texpr.ir.loop import For
 from texpr.poly.constraints.linear_forms import Form, Key
 
 Distances = dict[Var, int]
-"""By how many iterations the second instance runs after the first, in the loops where that is
-one number.
+"""Number of iterations by which the second instance follows the first, for each loop with a single
+distance.
 """
 Order = list[int | Var]
 """A comparison key of execution order between two instances, outermost first: loops with any
@@ -60,7 +60,7 @@ def distances(
 
 
 def order(loops: Iterable[Var], known: Mapping[Var, int | Var]) -> Order:
-    """The comparison of two instances in nested loops: which one runs first."""
+    """The comparison of two instances in nested loops."""
     found: Order = []
     for var in loops:
         step = known.get(var, var)
@@ -126,8 +126,8 @@ def in_new_loops(
 
 
 def _are_digits(terms: Sequence[tuple[Key, int]], extents: Mapping[Key, int | None]) -> bool:
-    """True if a sum has each of its values for one choice of its loops: each digit is below what
-    the next one counts.
+    """True if the terms are digits of one number: each value of the sum is reached by one choice of
+    its loops.
     """
     room: int | None = 1
     for key, c in sorted(terms, key=lambda term: term[1]):

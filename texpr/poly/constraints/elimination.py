@@ -83,8 +83,8 @@ class ReducedSystem:
         return most is not None and most + constant < 0 or least is not None and least + constant > 0
 
     def rows(self) -> Iterator[Row]:
-        """The constraints that are left, over the columns that are left. Every other column has
-        a value whatever these are.
+        """The remaining constraints, over the remaining columns. Every other column has a value
+        whatever these are.
         """
         sums = [*((((column, 1),), b) for column, b in self._bounds.items()), *self._sums.items()]
         for terms, (low, high) in sums:
@@ -94,14 +94,14 @@ class ReducedSystem:
                 yield [(column, -c) for column, c in terms], high, False
 
     def values(self, count: int) -> Iterator[Row]:
-        """The eliminated ones among the first columns, as rows."""
+        """The eliminated columns among the first `count`, as rows."""
         for column, (terms, constant) in self._forms.items():
             if column < count:
                 yield [(column, -1), *terms.items()], constant, True
 
     def has_obvious_solution(self) -> bool:
-        """True if a solution is found at once: columns at one of their bounds, then moved where
-        a sum is too small or too large.
+        """True if a solution is found at once: each column at one of its bounds, then moved where a
+        sum is too small or too large.
         """
         at = {column: low if low is not None else high or 0 for column, (low, high) in self._bounds.items()}
         at.update((column, 0) for terms in self._sums for column, _ in terms if column not in at)
@@ -111,8 +111,8 @@ class ReducedSystem:
         )
 
     def _repaired(self, terms: _Sum, bounds: _Bounds, at: dict[int, int]) -> bool:
-        """True if a sum is within its bounds; else columns are moved until it is, as far as
-        their bounds permit.
+        """True if a sum is within its bounds, after columns were moved as far as their bounds
+        permit.
         """
         (least, most), value = bounds, sum([c * at[column] for column, c in terms])
         missing = (
@@ -135,8 +135,8 @@ class ReducedSystem:
         return False
 
     def _add(self, rows: Iterable[Row]) -> None:
-        """Bounds of columns first, then equalities, then the rest, of which few are rewritten
-        then.
+        """Add rows: bounds of columns first, then equalities, then the rest, few of which need
+        rewriting then.
         """
         sums: list[_Late] = []
         equalities: list[_Late] = []
@@ -176,7 +176,7 @@ class ReducedSystem:
         return terms, constant
 
     def _range(self, terms: _Terms) -> _Bounds:
-        """Between what a sum lies, as far as the bounds of its columns say."""
+        """The range of a sum, from the bounds of its columns."""
         least: int | None = 0
         most: int | None = 0
         for column, c in terms.items():
@@ -300,7 +300,7 @@ class ReducedSystem:
             self._rewrite(direction, self._sums.pop(direction))
 
     def _rewrite(self, direction: _Sum, bounds: _Bounds) -> None:
-        """A sum with a column that has left comes in again."""
+        """Rewrite a sum with a column that was eliminated, and add it again."""
         low, high = bounds
         if low is not None:
             self._late.append((direction, -low, low == high))

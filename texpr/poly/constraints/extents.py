@@ -24,8 +24,8 @@ from texpr.poly.constraints.solver import OutOfQuota, Question, Region, Row, Sys
 
 
 def extent_of(value: Expr, conditions: Sequence[Expr], free: Collection[Var]) -> tuple[Expr, Expr] | None:
-    """Bounds of an integer expression while the conditions hold, whatever the free variables are:
-    the first inclusive, the second not.
+    """Bounds of an integer expression under conditions, for all values of the free variables: the
+    first inclusive, the second not.
 
     They are maxima and minima of affine expressions. Where the conditions never hold they mean
     nothing. None if there are none, or not within the quota.
@@ -90,8 +90,8 @@ def _bounds(row: Row, keys: Sequence[Key], sign: int) -> list[Expr]:
 
 
 def _node(key: Key) -> Expr:
-    """A quotient's constraints define it wherever it is needed for `//` or for `%`; what it is
-    itself is the former.
+    """The expression of a key: a quotient for an unknown that its constraints define, as `//` or
+    within `%`.
     """
     if isinstance(key, Unknown):
         return FloorDiv(key.node.lhs, key.node.rhs) if isinstance(key.node, Mod) else key.node

@@ -1,5 +1,5 @@
-"""Intermediates of integers and conditions that one equation defines everywhere: what it says
-holds where they are read.
+"""Intermediates of integers and conditions that one equation defines everywhere: reads are replaced
+by the definition.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import children, substitute, walk
 
 _MOST_LEVELS = 4
-"""Definitions within definitions that are looked into."""
+"""Nesting depth of definitions that are inlined."""
 _MOST_NODES = 48
-"""Of a definition that is looked into."""
+"""Number of nodes of a definition that is inlined."""
 _MOST_READS = 4
-"""Of other such tensors, in one definition: more would multiply."""
+"""Number of reads of other such tensors in one definition: more would multiply."""
 
 
 class Definitions:
@@ -31,9 +31,7 @@ class Definitions:
         return bool(self._equations)
 
     def value(self, read: Read) -> Expr | None:
-        """The value of an element, over the indices it is read at; None where it is not looked
-        into.
-        """
+        """The value of an element, over the indices it is read at; None if it is not inlined."""
         e = self._equations.get(read.tensor)
         if e is None or read.guard is not None:
             return None
@@ -45,7 +43,7 @@ class Definitions:
 
 
 def _simple(program: Program) -> dict[Tensor, Equation]:
-    """The equations that are looked into, each after those that it reads."""
+    """The equations that are inlined, each after those that it reads."""
     equations = [e for e in program.equations if isinstance(e, Equation)]
     count = Counter(e.target for e in equations)
     levels: dict[Tensor, int] = {}
@@ -83,7 +81,9 @@ def _is_looked_into(e: Equation) -> bool:
 
 
 def _is_short(e: Expr) -> bool:
-    """True if few nodes say the value; what `argmax` compares does not say where its place lies."""
+    """True if the value has few nodes; the operand of `argmax` does not count, since it does not
+    bound the place.
+    """
     bodies = {n.body for n in walk(e) if isinstance(n, Reduce) and n.op in ("argmax", "argmin")}
     nodes, stack = 0, [e]
     while stack and nodes <= _MOST_NODES:

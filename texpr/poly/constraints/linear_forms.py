@@ -18,8 +18,8 @@ from texpr.ir.expr import Expr, Var, index
 CASES_LIMIT = 32
 """More cases than this are given up: the value or the condition counts as unknown."""
 MOST_COMBINED = 1024
-"""Combinations of cases that are looked at: where one comparison stands in both conditions, most
-of them exclude each other.
+"""Number of combined cases that are tried: where one comparison stands in both conditions, most of
+them exclude each other.
 """
 
 
@@ -77,7 +77,9 @@ class Form(NamedTuple):
         return Form(self.terms, self.constant + by)
 
     def over(self, values: Mapping[Key, Form]) -> Form:
-        """With forms instead of some keys, in their places: other names do not change the order."""
+        """The form with forms substituted for some keys, in their places: other names do not change
+        the order.
+        """
         if not any([k in values for k, _ in self.terms]):
             return self
         terms: dict[Key, int] = {}
@@ -91,7 +93,9 @@ class Form(NamedTuple):
 
     @property
     def opaque(self) -> bool:
-        """A value of data is part of it, so that it can be anything within its bounds."""
+        """True if a value of data is part of the form, so that it can be anything within its
+        bounds.
+        """
         for k, _ in self.terms:  # asked of every form
             if type(k) is Unknown and k.opaque and not k.shared:
                 return True
@@ -99,7 +103,7 @@ class Form(NamedTuple):
 
 
 def fresh(count: int) -> list[Unknown]:
-    """Numbers that a question is about beside variables, such as the indices of an element."""
+    """Fresh keys for numbers that are no variables, such as the indices of an element."""
     return [Unknown(False, True, index(k)) for k in range(count)]
 
 
@@ -121,16 +125,14 @@ Conjunction = tuple[Constraint, ...]
 
 
 class Values(NamedTuple):
-    """An integer expression: in each case the constraints under which, and that define how, it
-    is the form.
-    """
+    """The cases of an integer expression: constraints, and the form that it has under them."""
 
     cases: tuple[tuple[Conjunction, Form], ...]
     exact: bool = True
 
 
 class Truth(NamedTuple):
-    """A condition: when it can be true and when it can be false, as disjunctions."""
+    """The truth of a condition: when it can be true and when it can be false, as disjunctions."""
 
     true: tuple[Conjunction, ...]
     false: tuple[Conjunction, ...]
@@ -203,7 +205,7 @@ def defining(quotient: Unknown) -> Conjunction:
 
 
 def is_contradiction(piece: Conjunction) -> bool:
-    """True if two bounds of one sum exclude each other: what is seen at a glance."""
+    """True if two bounds of one sum exclude each other, seen without solving."""
     least: dict[frozenset[tuple[Key, int]], int] = {}
     for form, equality in piece:
         if equality:
@@ -217,5 +219,5 @@ def is_contradiction(piece: Conjunction) -> bool:
 
 
 def is_exact(piece: Conjunction) -> bool:
-    """No constraint is about a value of which only bounds are known."""
+    """True if no constraint is about a value with bounds only."""
     return not any([c.form.opaque for c in piece])

@@ -1,5 +1,4 @@
-"""Data of 64 bits that conditions hold within bounds: arithmetic on it does not wrap where that is
-so.
+"""Data of 64 bits that conditions bound: arithmetic on it does not wrap there.
 
 The proofs have no largest integer, and kernels compute in 64 bits, so a sum of data of which
 nothing is known says nothing: `k[i] + 1` may be the least number. Between two sums of a few sizes
@@ -15,22 +14,22 @@ from texpr.ir.expr import Mul, Var
 from texpr.poly.constraints.linear_forms import Conjunction, Form, Key
 
 MOST_FACTORS = 16
-"""Sizes and indices, counted as often as they are added, that a bound is made of."""
+"""Number of sizes and indices, counted as often as they are added, in a bound."""
 LARGEST_NUMBER = 1 << 40
-"""The number beside them."""
+"""Largest constant in a bound."""
 SMALL = 1 << 8
-"""Factor of data in a sum."""
+"""Largest factor of data in a sum."""
 
 
 _ROUNDS = 4
-"""Bounds by way of other data: each step may add as much again."""
+"""Rounds of bounds by way of other data: each round may add as much again."""
 
 
 def bounded_keys(
     piece: Conjunction, is_unbounded: Callable[[Key], bool], known: frozenset[Key] = frozenset()
 ) -> frozenset[Key]:
-    """The keys, wild ones, that the constraints of a piece hold within bounds from both sides;
-    `known` are.
+    """The unbounded keys that the constraints of a piece bound from both sides; `known` are bounded
+    already.
     """
     forms = [
         (f, unbounded)
@@ -53,7 +52,9 @@ def bounded_keys(
 
 
 def _is_bound(form: Form, unbounded: Collection[Key]) -> bool:
-    """True if a form that is at least 0 is one of data, a few sizes, indices and a number."""
+    """True if a form that is at least 0 bounds one value of data by a few sizes, indices and a
+    number.
+    """
     rest = [(k, c) for k, c in form.terms if k not in unbounded]
     plain = all(type(k) is Var or not (k.opaque and isinstance(k.node, Mul)) for k, _ in rest)  # type: ignore[union-attr]
     return (
@@ -62,6 +63,6 @@ def _is_bound(form: Form, unbounded: Collection[Key]) -> bool:
 
 
 def is_small(forms: Iterable[Form], unbounded: Iterable[Key]) -> bool:
-    """True if sums of data that is held stay far from 64 bits: each is added a few times."""
+    """True if sums of bounded data stay far from 64 bits: each value is added a few times."""
     keys = set(unbounded)
     return all(sum(abs(c) for k, c in form.terms if k in keys) <= SMALL for form in forms)

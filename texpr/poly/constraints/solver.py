@@ -1,5 +1,5 @@
-"""The one place that talks to isl: has a conjunction of integer constraints a solution, and which
-is the smallest?
+"""Interface of the first prover to isl: solutions of conjunctions of integer constraints, and the
+smallest one.
 
 isl counts its operations; past `QUOTA` a question ends in `OutOfQuota`, which callers turn into
 "cannot be proven", never into "yes".
@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 
 def context() -> isl.Context:
-    """The context all objects of isl live in."""
+    """The context of all objects of isl."""
     return _CONTEXT
 
 
@@ -52,7 +52,7 @@ def effort() -> int:
 
 
 MOST_HIDDEN = 12
-"""Columns that are projected out before smallest values are looked for: with 20 isl takes
+"""Columns that may be projected out before smallest values are looked for: with 20 isl takes
 minutes, and counts no operations meanwhile.
 """
 
@@ -192,9 +192,7 @@ class Question:
         return System(self.width, list(self._rows), ReducedSystem(_count_effort(self._rows)))
 
     def cases(self, system: System) -> Iterator[System]:
-        """A system of this question in each case of what either holds, without those that are
-        empty.
-        """
+        """The nonempty systems of this question in each case of the disjunctions."""
         systems = [] if system.is_empty else [system]
         for choice in self._choices:
             systems = [both for each in systems for rows in choice if not (both := each.also(rows)).is_empty]
@@ -208,8 +206,8 @@ class Question:
 
 
 class System:
-    """A conjunction of constraints over numbered columns. What elimination does not decide is
-    asked of isl.
+    """A conjunction of constraints over numbered columns. Elimination decides what it can, isl the
+    rest.
     """
 
     def __init__(self, width: int, rows: Sequence[Row], remainder: ReducedSystem) -> None:
@@ -222,8 +220,8 @@ class System:
 
     @property
     def is_contradiction(self) -> bool:
-        """Elimination finds that there is no solution: `is_empty` at no cost, where it is enough
-        to leave out much.
+        """True if elimination finds no solution: `is_empty` at no cost, where it is enough to leave
+        out much.
         """
         return self._remainder.is_contradiction
 
@@ -364,7 +362,9 @@ class Assumptions:
 
     @cached_property
     def _question(self) -> Question:
-        """Of many pieces nothing is asked."""
+        """The question that requires the piece, made when it is first needed: for many pieces it
+        never is.
+        """
         question = Question(self._is_shared)
         question.require(self.piece)
         return question
@@ -419,7 +419,7 @@ class Region:
         return self._set.is_empty()
 
     def smallest(self) -> tuple[int, ...]:
-        """The lexicographically smallest point; there must be one."""
+        """The lexicographically smallest point; there must be a point."""
         point = self._set.lexmin().sample_point()
         return tuple(point.get_coordinate_val(_SET, k).to_python() for k in range(self.count))
 

@@ -32,8 +32,8 @@ MOST_SUMS = 100
 MOST_CHOICES = 16
 """Choices of axes that are tried for each axis of the first equation."""
 MOST_TRIED = 1000
-"""Choices for some of the equations, at most, on the way to those: where they all fail, circles
-of a dozen equations have millions.
+"""Choices for some of the equations that are tried at most on the way to choices for all: if all
+fail, cycles of a dozen equations have millions.
 """
 
 
@@ -76,7 +76,7 @@ def order_of(program: Program, positions: Iterable[int]) -> tuple[Order, ...] | 
 
 
 def order_of_places(proof: ProgramProof, places: Mapping[int, EquationDomain]) -> tuple[Order, ...] | None:
-    """The same within a proof; to be asked within a quota."""
+    """As `order_of`, within a proof; to be called within a quota."""
     search = _Search(proof, places)
     return search.parts(list(places), search.dependences(), frozenset())
 
@@ -113,7 +113,9 @@ class _Search:
         return found
 
     def _meetings(self, source: int, sink: int, needed: Iterable[Element]) -> Iterator[Dependence]:
-        """Pairs of instances, the first of which writes an element that the second needs."""
+        """Instance pairs of a dependence: the first of which writes an element that the second
+        needs.
+        """
         for (p, at), (q, to) in product(writes(self.proof, self.places[source])[0], needed):
             question = self._question(source, sink)
             question.require(p, SOURCE)
@@ -131,7 +133,7 @@ class _Search:
                 yield Dependence(source, sink, question, system)
 
     def _successions(self, position: int, guarded_indices: Sequence[Element]) -> Iterator[Dependence]:
-        """Floats are folded in the order of the axes."""
+        """Dependences between updates of floats: they are folded in the order of the axes."""
         equation = self.places[position].equation
         if not equation.target.dtype.is_float or equation.update in ("max", "min"):
             return
@@ -156,7 +158,7 @@ class _Search:
     def parts(
         self, members: Sequence[int], dependences: Sequence[Dependence], used: frozenset[Key]
     ) -> tuple[Order, ...] | None:
-        """Circles of equations one after the other, in textual order where there is a choice;
+        """Cycles of equations, one after the other, in textual order where there is a choice;
         `used` axes are times of loops around.
         """
         order: list[Order] = []
@@ -199,9 +201,7 @@ class _Search:
         return remaining
 
     def _distance(self, dependence: Dependence, sink: Form, source: Form) -> int | None:
-        """By how much the time of the sink is at least after that of the source; None where
-        there is no bound.
-        """
+        """Lower bound of the time of the sink minus the time of the source; None if there is none."""
         lhs, rhs = Form(sink.terms), Form(source.terms)
         key = dependence, lhs, rhs
         if key not in self._least:
@@ -210,8 +210,8 @@ class _Search:
         return None if least is None else least + sink.constant - source.constant
 
     def _is_legal(self, times: Mapping[int, Form], dependences: Sequence[Dependence]) -> bool:
-        """True if no instance needs a later one, and some dependence is satisfied; or else the
-        time is an axis of a single equation.
+        """True if no instance needs a later one, and some dependence is satisfied or the time is an
+        axis of a single equation.
         """
         if not all(
             (d := self._distance(n, times[n.sink], times[n.source])) is not None and d >= 0
@@ -231,7 +231,7 @@ class _Search:
     def _times(
         self, members: Sequence[int], dependences: Sequence[Dependence], used: frozenset[Key]
     ) -> Iterator[dict[int, Form]]:
-        """Times to try: axes, sums of axes, what isl proposes."""
+        """Candidate times: axes, sums of axes, proposals of isl."""
         yield from self._along_axes(members, dependences, used)
         if len(members) == 1:
             yield from ({members[0]: t} for t in self._sums(members[0], dependences))
@@ -275,8 +275,8 @@ class _Search:
     def _consistent(
         self, start: dict[int, Form], choices: Mapping[int, Sequence[Form]], dependences: Sequence[Dependence]
     ) -> Iterator[dict[int, Form]]:
-        """Choices for all equations with bounded distances between those that need each other,
-        shifted so that none is negative.
+        """Choices for all equations with bounded distances between dependent ones, shifted so that
+        no distance is negative.
         """
         stack, tried = [start], 0
         while stack and tried < MOST_TRIED:
@@ -294,7 +294,7 @@ class _Search:
         self, times: Mapping[int, Form], dependences: Sequence[Dependence]
     ) -> dict[int, Form] | None:
         """Constants added so that no distance is negative; None if a distance has no bound or a
-        circle of needs forbids it.
+        cycle of dependences forbids it.
         """
         distances: dict[tuple[int, int], int] = {}
         for n in dependences:
@@ -358,8 +358,8 @@ class _Search:
 
 
 def _nearest_first(members: Sequence[int], dependences: Sequence[Dependence]) -> list[int]:
-    """Equations in an order in which each needs, or is needed by, one before it: what does not
-    fit together is seen when it is chosen.
+    """Equations in an order in which each depends on, or is needed by, one before it: a conflict is
+    seen as soon as it is chosen.
     """
     order, remaining = [members[0]], list(members[1:])
     while remaining:
@@ -371,7 +371,7 @@ def _nearest_first(members: Sequence[int], dependences: Sequence[Dependence]) ->
 
 
 def _cycles(members: Sequence[int], dependences: Sequence[Dependence]) -> list[list[int]]:
-    """Equations in circles together, what is needed first, in textual order where there is a
+    """Strongly connected equations together, producers first, in textual order where there is a
     choice.
     """
     direct: dict[int, set[int]] = {k: set() for k in members}

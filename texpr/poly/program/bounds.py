@@ -1,5 +1,5 @@
-"""Reads and writes stay inside their tensors, extents are not negative, and reductions without a
-neutral element are not empty.
+"""Bounds checks: reads and writes stay inside their tensors, extents are not negative, and
+reductions without a neutral element are not empty.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Access:
 
 
 def check_extents(proof: ProgramProof) -> None:
-    """No output or intermediate has a negative extent."""
+    """Check that no output or intermediate has a negative extent."""
     for tensor in (*proof.program.outputs, *proof.program.temporaries):
         for n in tensor.shape:
             if isinstance(n, Var | Const):
@@ -82,8 +82,8 @@ outside.
 
 
 def unproven(program: Program) -> dict[Equation, list[Unproven]]:
-    """Of each equation what is not proven for all sizes that the program allows, sizes of zero
-    among them.
+    """Accesses and reductions of each equation that are not proven safe for all sizes that the
+    program allows, sizes of zero among them.
     """
     proof = ProgramProof(program)
     return {
@@ -97,7 +97,7 @@ def unproven(program: Program) -> dict[Equation, list[Unproven]]:
 def _refutations(
     proof: ProgramProof, place: EquationDomain
 ) -> Iterator[tuple[Unproven, Iterator[Callable[[], Region]]]]:
-    """Of each access and reduction the regions that are empty if it is safe."""
+    """Regions of each access and reduction that are empty if it is safe."""
     for site in place.sites:
         if isinstance(site.node, Read):
             ways = _violations(site.node.tensor, site.node.indices, site.node.guard, site.axes)
@@ -178,8 +178,8 @@ def _check_write(proof: ProgramProof, place: EquationDomain) -> None:
 def _violations(
     tensor: Tensor, indices: Sequence[Expr], guard: Guard | None, axes: Sequence[Axis]
 ) -> list[tuple[Expr, list[Expr]]]:
-    """For each index the conditions under which it is outside what its guard can bring back.
-    None for an axis over the dimension.
+    """Conditions, for each index, under which it is outside the tensor and its guard does not bring
+    it back. None for an axis over the dimension.
     """
     ranges = {a.var: a for a in axes}
     found = []
@@ -241,7 +241,7 @@ def _outside(proof: ProgramProof, access: Access, k: int, i: Expr, example: Exam
 
 
 def _fixes(access: Access, k: int, i: Expr, known: bool, found: Example) -> Sequence[Fix]:
-    """The ways out, the best first."""
+    """Suggested fixes, the best first."""
     example = found if known else replace(found, holds="")
     tensor, guard = access.tensor, access.guard
     n = tensor.shape[k]
@@ -291,7 +291,7 @@ def _positive(i: Expr) -> bool:
 
 
 def _is_known(proof: ProgramProof, i: Expr, n: Expr) -> bool:
-    """Both are affine: the example's values are real."""
+    """True if both are affine: the example's values are real then."""
     found = [proof.converter.values(x) for x in (i, n)]
     forms = (form for v in found for piece, f in v.cases for form in (f, *(c.form for c in piece)))
     return all(v.exact for v in found) and not any(
@@ -412,7 +412,7 @@ NEED_ELEMENTS = ("max", "min", "argmax", "argmin")
 
 
 def check_reductions(proof: ProgramProof, place: EquationDomain) -> None:
-    """`max`, `min`, `argmax` and `argmin` have something to choose from."""
+    """Check that `max`, `min`, `argmax` and `argmin` range over at least one element."""
     for site in place.sites:
         if isinstance(site.node, Reduce) and site.node.op in NEED_ELEMENTS:
             _check_not_empty(proof, place, site, site.node)

@@ -20,7 +20,8 @@ from texpr.support.fixes import Declare, Fix, require
 def check_call(
     proof: ProgramProof, call: Invoke, requirements: Callable[[Program], tuple[Expr, ...]]
 ) -> None:
-    """The callee's requirements and the value ranges of its inputs hold for the arguments.
+    """Check that the arguments satisfy the callee's requirements and the value ranges of its
+    inputs.
 
     Args:
         requirements: what a program requires beyond what it says.

@@ -1,5 +1,5 @@
-"""A program means something for all sizes: everything is defined once, read inside its bounds,
-and in some order.
+"""Checks of a program for all sizes: every element is defined once, read inside its bounds, and
+computed in some order.
 """
 
 from __future__ import annotations

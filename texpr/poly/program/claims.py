@@ -39,7 +39,7 @@ class EquationDomain:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """The smallest refutation.
+    """The smallest counterexample.
 
     Attributes:
         sizes: values of the sizes.
@@ -79,7 +79,7 @@ class ProgramProof:
         self.required: list[Expr] = []
 
     def _extents(self) -> list[Expr]:
-        """Inputs exist, so their extents are not negative."""
+        """Facts that extents of inputs are not negative, since inputs exist."""
         extents = (n for t in self.program.inputs for n in t.shape if not isinstance(n, Var))
         return [compare("<=", index(0), n) for n in extents]
 
@@ -148,7 +148,7 @@ class ProgramProof:
         return question.system()
 
     def claim(self, refuting: Region, complain: Callable[[Example], CheckError]) -> None:
-        """Nothing may be in `refuting`, whose first columns are the sizes.
+        """Prove a claim: no point is in `refuting`, whose first columns are the sizes.
 
         Raises:
             CheckError: what `complain` makes of the smallest example, if there is one with sizes of
@@ -197,7 +197,7 @@ class ProgramProof:
             self.required.append(condition)
 
     def require(self, condition: Expr, complain: Callable[[Example], CheckError]) -> None:
-        """A condition over sizes must hold: for all of them, or for those of at least 1 and be
+        """Require a condition over sizes: it holds for all sizes, or for those of at least 1 and is
         required of the others.
         """
         self.claim(self.refuting(self.facts, negation(condition), ()), complain)

@@ -41,8 +41,8 @@ Element = tuple[Conjunction, tuple[Form, ...]]
 
 
 def definition_checks(proof: ProgramProof) -> Iterator[Callable[[], None]]:
-    """Outputs are defined everywhere, intermediates where they are read, nothing twice:
-    questions that have a quota each.
+    """Checks that outputs are defined everywhere, intermediates where they are read, and nothing
+    twice: questions that have a quota each.
     """
     invoked = {t for e in proof.program.equations if isinstance(e, Invoke) for t in e.targets}
     for tensor in (*proof.program.outputs, *proof.program.temporaries):
@@ -77,8 +77,8 @@ def _only_by_call(tensor: Tensor, places: Sequence[EquationDomain]) -> None:
 
 
 def _is_whole(e: Equation) -> bool:
-    """Every index is an axis of its own over the whole dimension, or a permutation of one: the
-    common case, without asking isl.
+    """True if every index is an axis of its own over the whole dimension, or a permutation of one:
+    the common case, without asking isl.
     """
     ranges: dict[Expr, Axis] = {a.var: a for a in e.axes}
     if e.where is not None or len(e.axes) != len(e.indices):
@@ -111,7 +111,7 @@ def _permuted(i: Expr, n: Expr, e: Equation) -> Expr:
 def elements(
     proof: ProgramProof, condition: Truth, tensor: Tensor, indices: Sequence[Expr], guard: Guard | None
 ) -> tuple[list[Element], bool]:
-    """The elements an access touches, and whether it surely does."""
+    """The elements that an access touches, and True if it surely touches them."""
     if guard is not None and guard.mode in ("value", "drop"):
         condition = conjoined(condition, proof.converter.truth(inside(indices, tensor.shape)))
     given: list[Assumptions] = []
@@ -126,13 +126,15 @@ def elements(
 
 
 def writes(proof: ProgramProof, place: EquationDomain) -> tuple[list[Element], bool]:
-    """The elements an equation writes, and whether it surely does."""
+    """The elements that an equation writes, and True if it surely writes them."""
     e = place.equation
     return elements(proof, place.domain, e.target, e.indices, e.guard)
 
 
 def _check_covered(proof: ProgramProof, tensor: Tensor, definitions: Sequence[EquationDomain]) -> None:
-    """Outputs everywhere; intermediates at each read, and everywhere if a call takes them."""
+    """Check that definitions cover outputs everywhere, and intermediates at each read, or
+    everywhere if a call takes them.
+    """
     written = [
         element
         for place in definitions
@@ -239,7 +241,7 @@ def _parameters(proof: ProgramProof, given: list[Element]) -> list[Key]:
 
 
 def _system(proof: ProgramProof, axes: Sequence[Unknown], keys: Sequence[Key], element: Element) -> System:
-    """Sizes, the element, parameters, then whatever reaches it."""
+    """The system of sizes, the element, parameters, then the access that reaches the element."""
     question = proof.question([(k, 0) for k in (*axes, *keys)])
     piece, forms = element
     question.require(piece, 1)
@@ -262,8 +264,8 @@ def _check_once(proof: ProgramProof, definitions: Sequence[EquationDomain]) -> N
 def _meetings(
     proof: ProgramProof, a: EquationDomain, b: EquationDomain, columns: Sequence[tuple[Key, int]]
 ) -> Iterator[System]:
-    """Two instances that define one element: of two equations, or the first before the second of
-    one.
+    """Pairs of instances that define one element: of two equations, or the first before the second
+    of one.
     """
     for (p, at), (q, to) in ((x, y) for x in writes(proof, a)[0] for y in writes(proof, b)[0]):
         question = proof.question(columns)

@@ -54,8 +54,8 @@ def _is_injective(e: Equation) -> bool:
 
 
 def _before_store(value: Expr, target: Tensor) -> Expr:
-    """The value before it is stored, where storing cannot make two values one: in more bits, or
-    within a range that is proven.
+    """The value before it is stored, if storing cannot make two values one: it has more bits, or a
+    range that is proven.
     """
     if (
         isinstance(value, Cast)

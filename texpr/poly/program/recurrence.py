@@ -21,13 +21,15 @@ from texpr.poly.program.coverage import Element, elements, writes
 from texpr.support.errors import CheckError
 
 ATTEMPTS = 256
-"""Circles of each length that are looked at."""
+"""Cycles of each length that are tried."""
 LONGEST_CIRCLE = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dependence:
-    """An element that an equation defines needs one that it reads; one case of each."""
+    """A dependence between elements: an element that an equation defines needs one that it reads;
+    one case of each.
+    """
 
     place: EquationDomain
     read: Read
@@ -36,7 +38,7 @@ class Dependence:
 
 
 def check_order(proof: ProgramProof) -> None:
-    """No element needs itself, and an order in which elements can be computed is found."""
+    """Check that no element needs itself, and that an order of computation is found."""
     for group in _cyclic(proof):
         _check_calls(proof, group)
         needs = [
@@ -64,7 +66,7 @@ def _has_order(proof: ProgramProof, group: Sequence[Tensor]) -> bool:
 
 
 def _knowing(proof: ProgramProof) -> ProgramProof:
-    """With what was found to be required as requirements of the program."""
+    """The proof with the requirements that were found as requirements of the program."""
     return ProgramProof(replace(proof.program, requires=(*proof.program.requires, *proof.required)))
 
 
@@ -121,7 +123,7 @@ def _needs(proof: ProgramProof, place: EquationDomain, group: Sequence[Tensor]) 
 
 
 def _check_cycles(proof: ProgramProof, needs: Sequence[Dependence]) -> None:
-    """An element that needs itself in a few steps; the example tells which they are."""
+    """Refute an element that needs itself in a few steps; the example names the steps."""
     for length in range(1, LONGEST_CIRCLE + 1):
         for path in islice(_cycles(needs, length), ATTEMPTS):
             elements = [fresh(len(n.written[1])) for n in path]
@@ -140,7 +142,7 @@ def _check_cycles(proof: ProgramProof, needs: Sequence[Dependence]) -> None:
 
 
 def _cycles(needs: Sequence[Dependence], length: int) -> Iterator[list[Dependence]]:
-    """Paths of needs that end at the tensor they begin with."""
+    """Cycles of dependences of this length."""
     paths = [[n] for n in needs]
     for _ in range(length - 1):
         paths = list(
@@ -153,7 +155,9 @@ def _cycles(needs: Sequence[Dependence], length: int) -> Iterator[list[Dependenc
 
 
 def _require_cycle(question: Question, path: Sequence[Dependence]) -> None:
-    """Step k runs in copy k, and what it needs is what step k + 1 defines."""
+    """Constrain the question to a cycle: step k runs in copy k, and needs the element that step k +
+    1 defines.
+    """
     for k, need in enumerate(path):
         question.require(need.written[0] + need.needed[0], k)
         follower = (k + 1) % len(path)

@@ -1,4 +1,4 @@
-"""Sums with terms that are 0 since a factor is: the law of `mask_to_zero`, read off the new
+"""Sums whose terms are 0 because a factor is 0: the law of `mask_to_zero`, read off the new
 equations.
 
     specification:   e = f where c,           T = sum(u where c: e[u] * w[u])
