@@ -94,8 +94,8 @@ def optimized(text: str, triple: str, tm: llvm.TargetMachine) -> llvm.ModuleRef:
 
 
 def _few_passes(buffers: bool) -> Any:
-    """Small buffers become registers, or: equal values are computed once, made of fewer
-    instructions, and blocks are joined.
+    """The pass pipeline of simple loops: small buffers become registers, or: equal values are
+    computed once, made of fewer instructions, and blocks are joined.
     """
     passes = llvm.create_new_function_pass_manager()
     if buffers:

@@ -30,15 +30,17 @@ _FEATURES = {
     "aarch64+sve": "+neon,+sve",
 }
 _WIDE = 64
-"""Bytes of a64fx's vectors; tiles for registers of any length fill those, and have a whole
-number of shorter ones.
+"""Bytes of a64fx's vectors; tiles for scalable vectors fill them, and are a multiple of shorter
+ones.
 """
 _LENGTH = """define internal i1 @tx_fits() noinline nounwind {
   %n = call i64 @llvm.vscale.i64()
   %fits = icmp eq i64 %n, 4
   ret i1 %fits
 }"""
-"""Without the promise that kernels make of the length: LLVM would believe it."""
+"""The check of the vector length. It does not promise a length, as kernels do: LLVM would believe
+it.
+"""
 _DOTS = {"dotprod": {"sdot", "udot"}, "bf16": {"bfdot", "bfmmla"}, "i8mm": {"smmla", "ummla"}}
 """The instructions that add products, by LLVM's name of the feature."""
 

@@ -1,4 +1,4 @@
-"""Registers that hold a tile, 16 rows of 64 bytes: instructions that multiply tiles, and that bring
+"""Tile registers (AMX), 16 rows of 64 bytes: instructions that multiply tiles, and that bring
 operands there and sums back (AMX).
 
 Buffers of scope `tile` are such registers, of which there are eight. How many rows and bytes they
@@ -38,14 +38,14 @@ from texpr.targets.emit.statements import Emitter
 REGISTERS = 8
 ROWS = 16
 BYTES = 1024
-"""Of a tile."""
+"""Bytes of a tile."""
 _COLUMN = 4
-"""Bytes."""
+"""Bytes of a column."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Zero:
-    """Sums become 0."""
+    """Sets a tile of sums to 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,9 @@ def _sums(t: str) -> None:
 
 
 def _loads(t: str) -> None:
-    """Rows of a tile; of operands also groups of terms of rows beside each other."""
+    """Instructions that move tiles: rows, of operands also groups of terms of rows beside each
+    other.
+    """
     group = _COLUMN // DTYPES[t].bytes
     _add(
         f"tileloadd_{t}",
@@ -230,7 +232,7 @@ def _instruction(loop: For) -> _Zero | _Move | _Product | None:
 
 
 class AmxEmitter(Emitter):
-    """Adds registers that hold tiles.
+    """Adds tile registers.
 
     `tiles` has the first register of each buffer, `once` the variables of loops with one iteration,
     `configured` says whether registers are ready wherever code goes on from here: what other
@@ -356,8 +358,8 @@ def _in_tiles(buffers: Iterable[Tensor]) -> tuple[Tensor, ...]:
 def _assign(
     body: tuple[Stmt, ...], outer: tuple[Tensor, ...], taken: frozenset[int], found: dict[Tensor, int]
 ) -> None:
-    """Registers for `outer` and the buffers of a body, for each from the first statement that uses
-    it to the last one.
+    """Tile registers for the buffers of a body, besides those in `taken`, each from the first
+    statement that uses it to the last one.
 
     Args:
         taken: registers that hold something from before the body until after it.
@@ -379,7 +381,7 @@ def _assign(
 
 
 def _free(tensor: Tensor, taken: frozenset[int]) -> frozenset[int]:
-    """Registers beside each other for a buffer."""
+    """Consecutive tile registers for a buffer."""
     size = (integer(product(tensor.shape)) or 0) * tensor.dtype.bytes
     count = size // BYTES
     runs = (frozenset(range(k, k + count)) for k in range(REGISTERS - count + 1))
@@ -404,7 +406,7 @@ def _runs_others(body: tuple[Stmt, ...]) -> bool:
 
 
 def _check_alone(body: tuple[Stmt, ...], tiles: tuple[Tensor, ...]) -> None:
-    """Make sure that nothing else runs while buffers are in tiles.
+    """Refuse code that uses tile registers of its own while buffers are in tiles.
 
     Raises:
         CompileError: threads are started meanwhile, or another operator called.

@@ -68,11 +68,11 @@ def target(name: str) -> Target | None:
 
 
 _OWN = 8
-"""Bytes of which memory that a kernel asks for begins at a multiple."""
+"""Alignment in bytes of memory that a kernel allocates."""
 
 
 class Armv7Emitter(Emitter):
-    """Addresses of 32 bits.
+    """Emitter for addresses of 32 bits.
 
     A loop counts in one register where its extent is known to fit one: in 64 bits it would take
     two, and two for its end. So are indices compared, without what both sides have. Hints ask for a
@@ -118,12 +118,13 @@ class Armv7Emitter(Emitter):
         )
 
     def _narrow(self, *sides: Expr) -> list[Value]:
-        """Two indices that fit 32 bits."""
+        """Indices that fit 32 bits, in that type."""
         return self._unify_lanes(*(self.cast(self.value(side), I32) for side in sides))
 
     def _arithmetic(self, e: Add | Sub | Mul | Div | And | Or) -> Value:
-        """NEON has no division, and LLVM makes one of each lane: by what all lanes share, that
-        need not be in each lane of a register.
+        """Arithmetic; a division by a value that all lanes share is emitted lane by lane. NEON has
+        no division, so LLVM makes one of each lane anyhow, and the divisor need not be in each lane
+        of a register.
         """
         if (
             not isinstance(e, Div)
@@ -205,8 +206,8 @@ def bounds(e: Expr, ranges: Ranges) -> tuple[int | None, int | None]:
 
 
 def without_common(e: Compare) -> tuple[Expr, Expr]:
-    """The sides of a comparison without what both have, which would take a register: `i + j < i
-    + 4` asks for `j` alone.
+    """The sides of a comparison without their common terms, which would take a register: `i + j < i
+    + 4` becomes `j < 4`.
     """
     form = linear(sub(e.lhs, e.rhs))
     left = Linear(tuple((t, c) for t, c in form.terms if c > 0), max(form.constant, 0))
@@ -215,7 +216,7 @@ def without_common(e: Compare) -> tuple[Expr, Expr]:
 
 
 def _once(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """The statements without hints that ask for what the one before has asked for, or for a
+    """The statements without prefetches that the one before has done, for the same element or a
     neighbour of it in a line of memory.
     """
     kept: list[Stmt] = []

@@ -1,5 +1,5 @@
-"""Buffers that each iteration of a loop over lanes of any length has for itself: a register for
-each element, or memory of all lanes.
+"""Buffers that each iteration of a scalable vector loop has for itself: a register for each
+element, or memory of all lanes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ REGISTER = 16
 MOST_LANES = 16
 """Bits of a predicate for each 128 bits of a register."""
 MOST_ON_STACK = 256
-"""Elements of a buffer of a lane, beyond which it lives on the heap."""
+"""Elements of a lane's buffer beyond which it lives on the heap."""
 
 
 class LaneBuffers(Emitter):
@@ -48,7 +48,7 @@ class LaneBuffers(Emitter):
 
     @property
     def is_scalable(self) -> bool:
-        """True inside of a loop over lanes of any length."""
+        """True inside of a scalable vector loop."""
         return isinstance(self.lanes, Scalable)
 
     def stores_one_element(self, s: Store) -> bool:
@@ -146,7 +146,7 @@ class LaneBuffers(Emitter):
 
 
 def _outermost(kernel: Kernel) -> list[For]:
-    """The loops over such lanes that are in no other."""
+    """The scalable vector loops that are in no other."""
     found: list[For] = []
     stack: list[Stmt] = list(kernel.body)
     while stack:

@@ -73,11 +73,11 @@ none:
   ret ptr null
 }""",
 }
-"""Memory, by the bits of an address: what does not fit them is not there."""
+"""Declarations of allocation, by the bits of an address: larger sizes give no memory."""
 
 _LAUNCHING = "attributes #1 = { nounwind noinline optnone }"
-"""A few instructions once per call: LLVM takes half a millisecond less where it does not look
-for better ones.
+"""Attributes of code that only launches loops, a few instructions once per call: without
+optimization LLVM takes half a millisecond less.
 """
 
 _METADATA = """!0 = distinct !{!0, !1}

@@ -1,5 +1,5 @@
-"""Extremes of many numbers: whether one was NaN is remembered beside them, and told when the loop
-is over.
+"""NaN tracking in loops that take extremes: a flag beside the extremes records a NaN, and is
+applied when the loop is over.
 
 An extreme that hands NaN on waits, at each step, for what tells whether the one before was NaN, and
 takes three instructions. Beside a register of extremes of numbers alone, a register of flags takes
@@ -20,12 +20,12 @@ from texpr.targets.emit.statements import Emitter
 
 REGISTER_BITS = 512
 LEAST_STEPS = 4
-"""Of a loop for which flags are set up and asked."""
+"""Least number of iterations of a loop for which the flags pay."""
 
 
 class NanTrackingEmitter(Emitter):
-    """For processors with registers of `REGISTER_BITS`, and an extreme of numbers that another
-    class of theirs has.
+    """NaN tracking for processors with registers of `REGISTER_BITS`, and an extreme of numbers that
+    another class of theirs has.
 
     In a loop, `_flags` has the place of the flags of each register of extremes: of whose lanes all
     numbers so far were numbers.
@@ -66,7 +66,7 @@ class NanTrackingEmitter(Emitter):
         self._extremes = frozenset()
 
     def _register_address(self, tensor: Tensor, at: int) -> tuple[str, str]:
-        """Address and type of the extremes from a position on."""
+        """Address and type of the register of extremes at a position."""
         element = Value("", tensor.dtype).type
         address = self.function.define(
             f"getelementptr inbounds {element}, ptr {self.pointers[tensor]}, i64 {at}"

@@ -1,5 +1,4 @@
-"""Vectors of the length that the processor has: strips of loops, by as many lanes as registers
-hold.
+"""Scalable vectors: strips of loops, by as many lanes as registers hold.
 
     for j in 0..n scalable.2: S(j)   ->   for c in 0..n by vl: lanes w in 0..vl where c + w < n: S(c + w)        vl: lanes of 2 registers
 
@@ -30,7 +29,7 @@ from texpr.targets.emit.function import Scalable, Value, constant, lanes_suffix,
 
 
 class ScalableEmitter(LaneBuffers):
-    """Adds loops over lanes of registers of any length. Outlined slow paths keep half of the
+    """Adds loops over the lanes of scalable vectors. Outlined slow paths keep half of the
     registers.
 
     Attributes:
@@ -111,9 +110,7 @@ class ScalableEmitter(LaneBuffers):
     # Sums over the loop.
 
     def _accumulator(self, s: Store, lanes: Scalable) -> tuple[str, Value]:
-        """A register for the terms that each lane has seen of what all of them update, and what
-        it has before.
-        """
+        """The register of partial sums of a reduction's lanes, with the neutral element at first."""
         assert s.update is not None
         start = constant(neutral(s.update, s.tensor.dtype), s.tensor.dtype, lanes)
         slot = self.function.slot(start.type, REGISTER)
@@ -151,8 +148,8 @@ class ScalableEmitter(LaneBuffers):
         self.function.emit(f"store {self.select(self.mask, new, old)}, ptr {slot}, align {REGISTER}")
 
     def _add_products(self, s: Store, added: QuadProduct) -> bool:
-        """Products with one element of every 128 bits of a register; whether these registers are
-        those of the lanes.
+        """Emit products with one element of every 128 bits of a register; True if these registers
+        are those of the lanes.
         """
         count, element = PART // s.tensor.dtype.bytes, memory_type(s.tensor.dtype)
         if self.stores_one_element(s) or int(self.lanes) % count:
@@ -196,7 +193,7 @@ class ScalableEmitter(LaneBuffers):
         return True
 
     def _reduce_accumulators(self) -> None:
-        """The lanes of each sum into the element that they belong to, once the loop is over."""
+        """Reduce the lanes of each sum into its element, once the loop is over."""
         sums, self.accumulators = self.accumulators, {}
         for s, (slot, start) in sums.items():
             assert s.update is not None
@@ -235,7 +232,9 @@ class ScalableEmitter(LaneBuffers):
         return super()._evaluate(e) if found is None else found
 
     def _lanes_while(self, e: Compare) -> Value | None:
-        """A comparison with what counts with the lanes: the lanes up to one, or those after it."""
+        """The mask of a comparison of an index that counts with the lanes: the lanes up to one, or
+        those after it.
+        """
         form = linear(sub(e.lhs, e.rhs))
         lane = self.lane
         assert lane is not None

@@ -69,9 +69,10 @@ MICROARCHITECTURES: dict[str, CpuTraits] = {
     # Its products have not been tried.
     "graniterapids-d": CpuTraits(prefers_nontemporal_stores=True),
 }
-"""By LLVM's name of the processor, or how it begins; others have no traits. On Cascade Lake
+"""Traits by LLVM's name of the processor, or a prefix of it; others have no traits. On Cascade Lake
 non-temporal stores were not faster (`--only rowwise`); others that begin two multiply-adds in a
-cycle have not been tried."""
+cycle have not been tried.
+"""
 
 SHARED_CACHE_PER_CORE = 16 << 20
 """Bytes of a third level of cache that a core can count on."""
@@ -86,8 +87,8 @@ _QEMU = in_qemu("x86_64")
 
 
 def target(name: str) -> Target | None:
-    """`native` on an x86-64 host, one of the psABI levels, or the last of these with tiles
-    (AMX).
+    """The target of `native` on an x86-64 host, one of the psABI levels, or the last of these with
+    tiles (AMX).
     """
     if name == "native" and platform.machine() == "x86_64":
         return Target(
@@ -163,7 +164,7 @@ def with_tiles(machine: Machine, features: Iterable[str]) -> Machine:
 
 
 def _half_vector_threshold(traits: CpuTraits, caches: tuple[int, ...]) -> int:
-    """Bytes of arrays from which on halves of vectors of 512 bits are faster; 0 for never."""
+    """Bytes of arrays from which half vectors of 512 bits are faster; 0 for never."""
     level = traits.half_vectors_beyond
     return int(caches[level - 1] * traits.part) if 0 < level <= len(caches) else 0
 

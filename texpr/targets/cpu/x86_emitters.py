@@ -16,8 +16,8 @@ from texpr.targets.emit.pass_selection import becomes_registers
 from texpr.targets.emit.statements import Emitter
 
 ACCUMULATORS = 28
-"""Accumulators in registers beside which two rows of what they share have no place: two of two
-registers, and a value for all lanes.
+"""Number of accumulators beside which the operands of two rows do not fit: two of two registers,
+and a value for all lanes.
 """
 
 _FLOAT_BITS = {"half": 16, "float": 32, "double": 64}
@@ -60,8 +60,8 @@ class X86Emitter(Emitter):
         return ["  call void @llvm.x86.sse.sfence()"]
 
     def _extreme(self, e: Max | Min) -> Value:
-        """Beside a number the machine's own extreme gives the other operand where that is NaN.
-        Of zeros it knows one, so a mask tells.
+        """An extreme with a number: the machine's own gives the other operand where that is NaN. It
+        does not order zeros, so a mask does.
         """
         other, number = (e.rhs, e.lhs) if isinstance(e.lhs, Const) else (e.lhs, e.rhs)
         which = "max" if isinstance(e, Max) else "min"
@@ -81,8 +81,8 @@ class X86Emitter(Emitter):
         )
 
     def extreme(self, which: str, a: Value, b: Value) -> Value:
-        """Of scalars without what LLVM knows of them: beside an operand that is no NaN it looks in
-        the other for quiet NaN only (vfpclass).
+        """The extreme of scalars, hidden from LLVM's facts about them: beside an operand that is no
+        NaN it looks in the other for quiet NaN only (vfpclass).
         """
         a, b = self._unify_lanes(a, b)
         if a.dtype in (F32, F64) and a.text.startswith("%") and b.text.startswith("%") and not a.lanes:
@@ -90,11 +90,13 @@ class X86Emitter(Emitter):
         return super().extreme(which, a, b)
 
     def _fenced(self, a: Value) -> Value:
-        """The same value, of which LLVM knows nothing."""
+        """The same value, about which LLVM has no facts."""
         return Value(self.intrinsic(f"llvm.arithmetic.fence.{self.suffix(a)}", a.type, str(a)), a.dtype)
 
     def float_to_int(self, a: Value, t: DType) -> Value:
-        """LLVM converts the lanes of a vector one by one where a conversion saturates."""
+        """A conversion that saturates, for all lanes at once: LLVM converts the lanes of a vector
+        one by one where a conversion saturates.
+        """
         return saturated(self._pure, a, t) if a.lanes else super().float_to_int(a, t)
 
 
@@ -106,16 +108,17 @@ class Avx512Emitter(Emitter):
     """
 
     def slow_path_attributes(self, result: Value) -> str:
-        """Before a function gives what has less than 256 bits LLVM clears the upper halves of all
-        registers (vzeroupper), those too that it has just put back.
+        """Attributes that avoid vzeroupper: before a function gives what has less than 256 bits
+        LLVM clears the upper halves of all registers (vzeroupper), those too that it has just put
+        back.
         """
         wide = result.lanes * result.dtype.bits >= 256
         return 'noinline "no_caller_saved_registers"' if wide else "noinline"
 
     def separate_load(self, loaded: str, element: str, lanes: int) -> str:
-        """Through an asm without instructions, in registers of 128 to 512 bits: LLVM 22 makes
-        masked loads operands of masked arithmetic, and may take them out again without their mask
-        (`findings/llvm22_masked_load.sh`).
+        """The loaded lanes behind an asm without instructions, in registers of 128 to 512 bits:
+        LLVM 22 makes masked loads operands of masked arithmetic, and may take them out again
+        without their mask (`findings/llvm22_masked_load.sh`).
         """
         bits = _FLOAT_BITS.get(element) or int(element[1:])
         whole = max(128 // bits, 1 << (lanes - 1).bit_length())
@@ -134,7 +137,7 @@ class Avx512Emitter(Emitter):
         )
 
     def _separate(self, loaded: str, element: str, bits: int, lanes: int, picks: range) -> str:
-        """Lanes of a loaded vector, of which LLVM does not know that they were loaded."""
+        """Lanes of a loaded vector, hidden from LLVM's knowledge that they were loaded."""
         all_of_it = picks == range(lanes)
         part = loaded if all_of_it else self._shuffled(loaded, "poison", element, lanes, picks)
         t, words = f"<{len(picks)} x {element}>", f"<{len(picks) * bits // 32} x i32>"
@@ -149,9 +152,7 @@ class Avx512Emitter(Emitter):
         return self.function.define(f"shufflevector {t} {a}, {t} {b}, <{len(picks)} x i32> <{chosen}>")
 
     def extreme(self, which: str, a: Value, b: Value) -> Value:
-        """One instruction that tells zeros apart, and one sum where an operand is NaN; LLVM
-        takes six.
-        """
+        """The extreme by one instruction that orders zeros, and one sum for a NaN; LLVM takes six."""
         a, b = self._unify_lanes(a, b)
         if not self._is_register(a) or "splat" in a.text + b.text:
             return super().extreme(which, a, b)
@@ -232,8 +233,8 @@ class ShortVectorEmitter(Emitter):
         return Value(self.intrinsic(f"llvm.fma.{self.suffix(a)}", a.type, *map(str, args)), a.dtype, a.lanes)
 
     def _constant_operand(self, e: Const) -> Value:
-        """A constant for all lanes, from memory. LLVM would load it before the loop, and put aside
-        what there is no register for then: it leaves a load alone that is volatile.
+        """A constant for all lanes, loaded where it is used. LLVM would load it before the loop,
+        and put aside what there is no register for then: it leaves a load alone that is volatile.
         """
         a = constant(e.value, e.dtype, self.lanes)
         name = f"@constant.{e.dtype}.{a.text.partition('0x')[2].rstrip(')')}"

@@ -21,8 +21,8 @@ from texpr.passes.loop.simplify_guards import decide
 
 
 class EnclosingStatements:
-    """The loops around the code that is being written, and the conditions: `forms` are at least
-    0, `conditions` differ between lanes.
+    """The loops and conditions around the emitted code: `forms` are at least 0, `conditions` differ
+    between lanes.
     """
 
     def __init__(self) -> None:
@@ -32,15 +32,15 @@ class EnclosingStatements:
 
     @contextmanager
     def inside(self, var: Var, extent: Expr) -> Iterator[None]:
-        """Code of an iteration of a loop."""
+        """Enter a loop's body."""
         self.ranges[var] = extent
         yield
         del self.ranges[var]
 
     @contextmanager
     def where(self, cond: Expr, differs: bool) -> Iterator[None]:
-        """Code that runs where a condition holds, for lanes where it does if it differs between
-        them.
+        """Enter a branch: code that runs where a condition holds, for lanes where it does if it
+        differs between them.
         """
         before = len(self.forms), len(self.conditions)
         if differs:
@@ -51,11 +51,11 @@ class EnclosingStatements:
         del self.forms[before[0] :], self.conditions[before[1] :]
 
     def any_lane_active(self, lane: Var, ends: Iterable[int]) -> bool:
-        """True if it is seen that conditions leave one of these lanes on."""
+        """True if conditions surely leave one of these lanes on."""
         return any(all(self._holds(folded(c, {lane: index(k)})) for c in self.conditions) for k in ends)
 
     def has(self, tensor: Tensor, indices: tuple[Expr, ...]) -> bool:
-        """True if it is seen that a tensor has an element, whatever lanes are on."""
+        """True if a tensor surely has an element, whatever lanes are on."""
         sides = [
             side for i, n in zip(indices, tensor.shape, strict=True) for side in (i, sub(sub(n, index(1)), i))
         ]

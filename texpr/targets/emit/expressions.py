@@ -309,8 +309,8 @@ class Expressions:
         return self._pure(f"phi {v.type} {incoming}", v.dtype, v.lanes)
 
     def _with_slow_path(self, e: Call) -> Value:
-        """The second side always, the first under a branch that is taken where any lane needs
-        it.
+        """The value of the common side, and of the slow path under a branch that is taken if any
+        lane needs it.
         """
         cond, rare, usual = e.args
         c, near = self._unify_lanes(self.value(cond), self.value(usual))
@@ -333,7 +333,7 @@ class Expressions:
         )
 
     def outlined_slow_path(self, e: Expr) -> Value:
-        """A value that is seldom needed."""
+        """Outline a value that is seldom needed."""
         return self._value_under(self.mask, e)
 
     def _value_under(self, mask: Value | None, e: Expr) -> Value:
@@ -404,8 +404,8 @@ class Expressions:
         return self._general_division(e, a, b, d)
 
     def _general_division(self, e: FloorDiv | Mod, a: Value, b: Value, d: int | None) -> Value:
-        """Rounds down; x // 0 and x % 0 are 0, INT_MIN // -1 is INT_MIN (x86 would trap on
-        both).
+        """Floor division or remainder: x // 0 and x % 0 are 0, INT_MIN // -1 is INT_MIN (x86 would
+        trap on both).
         """
         zero, one = constant(0, a.dtype, a.lanes), constant(1, a.dtype, a.lanes)
         if d == -1:
@@ -473,7 +473,7 @@ class Expressions:
         raise CompileError(f"{e.function} of {a.dtype} is not compiled yet", e.span, code="target")
 
     def _upper_half(self, a: Value, b: Value) -> Value:
-        """Of the product at twice the width."""
+        """The upper half of the product at twice the width."""
         narrow, wide = a.type, vector_type(f"i{2 * a.dtype.bits}", a.lanes)
         extend, f = "sext" if a.dtype.is_signed else "zext", self.function
         x, y = (f.define(f"{extend} {v} to {wide}") for v in (a, b))
@@ -484,7 +484,7 @@ class Expressions:
         )
 
     def _shift(self, e: Call, a: Value, by: Value) -> Value:
-        """Shifts by the width or more give 0, or the sign."""
+        """A shift: by the width or more it gives 0, or the sign."""
         arithmetic = e.function == "shr" and a.dtype.is_signed
         word = "shl" if e.function == "shl" else "ashr" if arithmetic else "lshr"
         amount = integer(e.args[1])

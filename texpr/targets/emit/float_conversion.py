@@ -1,5 +1,5 @@
-"""Floats rounded once to a narrower type, by integer arithmetic: no target has all of these
-conversions, some lose denormals.
+"""Conversions of floats to narrower types with one rounding, by integer arithmetic: no target has
+all of these conversions, some lose denormals.
 
 Floats as integers, saturating, where a machine converts vectors but does not saturate.
 """
@@ -121,7 +121,7 @@ def _magnitude(one: One, a: Value) -> Value:
 
 
 def _bf16(one: One, a: Value) -> Value:
-    """The upper half of the f32's bits, rounded."""
+    """An f32 as bf16: the upper half of its bits, rounded."""
     bits = _cast(one, "bitcast", a, U32)
     upper = one(f"lshr {bits}, {constant(16, U32, a.lanes).text}", U32, a.lanes)
     last = one(f"and {upper}, {constant(1, U32, a.lanes).text}", U32, a.lanes)
@@ -172,8 +172,8 @@ def _small(one: One, a: Value, t: DType, form: Small) -> Value:
 
 
 def _of_small(one: One, bits: Value, form: Small) -> Value:
-    """The f32 of 8 bits: of a denormal number what one with the exponent of the smallest normal
-    number has more than that.
+    """The f32 of a float of 8 bits. A denormal number is the difference of the number with the
+    exponent of the smallest normal number and that number.
     """
     shift, n = 23 - form.fraction, bits.lanes
     size = one(f"and {bits}, {constant(0x7F, U32, n).text}", U32, n)

@@ -97,9 +97,7 @@ V = TypeVar("V")
 
 
 class Scoped(Generic[K, V]):
-    """A dictionary that forgets, at the end of a scope, what was added in it. A key is added
-    once.
-    """
+    """A dictionary that drops, at the end of a scope, the keys added in it. A key is added once."""
 
     def __init__(self, entries: dict[K, V] | None = None) -> None:
         self.entries: dict[K, V] = {} if entries is None else entries
@@ -120,8 +118,8 @@ class Scoped(Generic[K, V]):
 
 
 class Function:
-    """The lines of a function, its current block, its stack slots and their addresses, its exits,
-    and what is done on every way out.
+    """The function under construction: lines, current block, stack slots with their addresses,
+    exits, and the code that every exit runs.
 
     Values without effects are computed once for all of the code that their block dominates: what an
     `if` or a loop has inside is a `region` of its own, after which its values are forgotten.

@@ -1,4 +1,4 @@
-"""The instructions that run a nest of loops, as data, and how they are written."""
+"""Instructions that replace a nest of loops, as data, and their emission."""
 
 from __future__ import annotations
 
@@ -109,20 +109,20 @@ class _Transpose:
 
 
 _REGISTERS = (16, 32, 64)
-"""Bytes that a register can have."""
+"""Possible sizes of a register in bytes."""
 
 
 _LARGEST_SQUARE = 16
-"""Rows of a square, which are in registers at once."""
+"""Rows of the largest square, all in registers at once."""
 
 
 def transposes(register_bytes: int) -> frozenset[str]:
-    """The transpositions that are made of shuffles of registers, or of parts of them."""
+    """The transpositions made of shuffles of registers, or of parts of them."""
     return frozenset(transpose(t, side) for t, side in _squares() if side * t.bytes <= register_bytes)
 
 
 def _squares() -> Iterator[tuple[DType, int]]:
-    """Of which types squares are transposed, and how many rows they have."""
+    """The transposed squares: types, and numbers of rows."""
     for size in _REGISTERS:
         yield from ((t, size // t.bytes) for t in DTYPES.values() if size // t.bytes <= _LARGEST_SQUARE)
 
@@ -142,7 +142,7 @@ for _each in _squares():
 
 
 def emit_instruction(emitter: Accesses, loop: For) -> None:
-    """Write the instruction that runs the nest of `loop`; that the target has it was checked."""
+    """Emit the instruction that replaces the nest of `loop`. The target has it: that was checked."""
     name = instruction_of(loop)
     match = instance(name, loop)
     match INSTRUCTIONS[name].emit:
@@ -237,7 +237,9 @@ def _are_neighbours(match: Match, operand: str, count: int) -> bool:
 
 
 def _address(emitter: Accesses, match: Match, operand: str, **places: int) -> str:
-    """Of the first element, or of the one at other places of the pattern's loops."""
+    """Address of an operand's element: the first, or the one at other places of the pattern's
+    loops.
+    """
     tensor, indices = match.operands[operand]
     return emitter.address(tensor, _indices(match, indices, places))[0]
 
@@ -249,8 +251,8 @@ an instruction without a table.
 
 
 def _emit_transpose(emitter: Accesses, lanes: int, match: Match) -> None:
-    """Rows are loaded; squares within pieces of registers are transposed, then the square of
-    pieces.
+    """Emit a transposition: rows are loaded; squares within pieces of registers are transposed,
+    then the square of pieces.
 
     Tables of shuffles would take registers from whatever else runs in the function.
     """
@@ -281,8 +283,8 @@ def _emit_transpose(emitter: Accesses, lanes: int, match: Match) -> None:
 def _within_pieces(
     rows: list[str], lanes: int, side: int, joined: Callable[[str, str, list[int]], str]
 ) -> list[str]:
-    """The square in each piece of as many rows: halves of pieces of two rows are interleaved,
-    runs of 1, 2, ... elements at a time.
+    """The rows transposed within each piece: halves of pieces of two rows are interleaved, runs of
+    1, 2, ... elements at a time.
     """
     run = 1
     while run < side:
@@ -301,8 +303,8 @@ def _within_pieces(
 def _of_pieces(
     rows: list[str], lanes: int, side: int, joined: Callable[[str, str, list[int]], str]
 ) -> list[str]:
-    """The square of the pieces of these rows: every second piece of two rows side by side, from
-    the first one and from the next one.
+    """The rows with their pieces transposed: every second piece of two rows side by side, from the
+    first one and from the next one.
     """
     if len(rows) == 1:
         return rows

@@ -15,13 +15,13 @@ from texpr.targets.emit.expressions import Expressions
 from texpr.targets.emit.function import Scalable, Value, constant, lanes_suffix, memory_type, vector_type
 
 NOTHING = "tx_nothing"
-"""Zeros that are loaded where no lane wants an element."""
+"""Zeros that are loaded where no lane is on."""
 LINE = 64
-"""Bytes that memory takes at once: a part of them would be read, joined and written back."""
+"""Bytes of a cache line: a part of one would be read, merged and written back."""
 
 
 class Accesses(Expressions):
-    """Adds memory to expressions.
+    """Adds loads and stores to expressions.
 
     Attributes:
         pointers: the address of each tensor's first element.
@@ -39,14 +39,14 @@ class Accesses(Expressions):
         self._last: tuple[Tensor, tuple[Expr, ...], Linear] | None = None
 
     def _flat(self, tensor: Tensor, indices: tuple[Expr, ...]) -> Linear:
-        """The position of an element. That of the last one is kept: it is asked for twice."""
+        """The linear position of an element. The last one is kept: it is needed twice."""
         if self._last is None or self._last[0] is not tensor or self._last[1] is not indices:
             self._last = tensor, indices, flat_index(tensor, indices)
         return self._last[2]
 
     def alignment(self, tensor: Tensor, indices: tuple[Expr, ...] = ()) -> int:
-        """Bytes of which the address of an element, of the first one of a run of lanes, is a
-        multiple. Arrays may stand anywhere.
+        """Alignment in bytes of an element, or of the first one of a run of lanes, is a multiple.
+        Arrays may stand anywhere.
         """
         return 1 if tensor.scope == "global" else tensor.dtype.bytes
 
@@ -83,7 +83,7 @@ class Accesses(Expressions):
         return self._from_memory_type(Value(text, tensor.dtype, lanes), element)
 
     def any_lane_active(self) -> str | None:
-        """An i1 that says whether a lane is on; None where it is known that one is."""
+        """An i1 that is true if a lane is on; None where one is surely on."""
         if self.mask is None or self.lane is None or self.mask == self.checked_mask:
             return None
         # Registers of any length may have lanes behind the end of a loop.
@@ -95,8 +95,8 @@ class Accesses(Expressions):
         return self.function.pure(f"call i1 @{name}({self.mask})")
 
     def _safe_address(self, tensor: Tensor, indices: tuple[Expr, ...], address: str) -> str:
-        """The address of an element that all lanes have in common; of nothing where all of them
-        are off and the tensor may lack it.
+        """The address of an element that all lanes have in common; of a dummy element where all of
+        them are off and the tensor may lack it.
         """
         if self.mask is None or self.enclosing.has(tensor, indices):
             return address
@@ -109,9 +109,7 @@ class Accesses(Expressions):
         )
 
     def dummy_address(self, tensor: Tensor) -> str:
-        """An address in the memory of a tensor from which an element is read that nobody looks
-        at.
-        """
+        """The address of an element of the tensor whose value nobody uses."""
         self.declared[NOTHING] = (
             f"@{NOTHING} = internal{self.space(tensor)} constant [8 x i8] zeroinitializer, align 8"
         )
@@ -156,8 +154,8 @@ class Accesses(Expressions):
         return None
 
     def _load_strided_runs(self, tensor: Tensor, first: Linear, step: int) -> str:
-        """Each `step`-th element, one for each lane: from as many runs, the last of which ends
-        with the last element wanted.
+        """A strided load: each `step`-th element, one for each lane: from as many runs, the last of
+        which ends with the last element wanted.
         """
         lanes = self.lanes
         starts = [*(lanes * part for part in range(step - 1)), step * (lanes - 1) + 1 - lanes]
@@ -185,7 +183,7 @@ class Accesses(Expressions):
     def _load_run(
         self, tensor: Tensor, first: Linear, count: int, users: Sequence[Sequence[int | None]]
     ) -> str:
-        """Neighbouring elements, those only that a lane wants which is on.
+        """A load of neighbouring elements, masked by the lanes that are on.
 
         Args:
             users: lists of the lanes that want each element.
@@ -298,7 +296,7 @@ class Accesses(Expressions):
         return size is not None and not first.terms and 0 <= lowest <= size - self.lanes
 
     def _splat_pointer(self, scalar: str, text: str, lanes: int) -> str:
-        """A scalar in every lane, of a type that is no dtype's."""
+        """A scalar of a type without a dtype, in every lane."""
         t = f"<{lanes} x {scalar}>"
         first = self.function.pure(f"insertelement {t} poison, {scalar} {text}, i64 0")
         return self.function.pure(f"shufflevector {t} {first}, {t} poison, <{lanes} x i32> zeroinitializer")
@@ -318,8 +316,8 @@ class Accesses(Expressions):
         )
 
     def can_bypass_caches(self, tensor: Tensor, indices: tuple[Expr, ...]) -> bool:
-        """True if a vector can go past the caches: its row is made of whole lines, and it begins at
-        a multiple of its length there.
+        """True if a vector can be stored without the caches: its row is made of whole lines, and it
+        begins at a multiple of its length there.
         """
         assert self.lane is not None
         row = row_length(tensor)
@@ -329,8 +327,8 @@ class Accesses(Expressions):
         return first.constant % self.lanes == 0 and all(c % self.lanes == 0 for _, c in first.terms)
 
     def _nontemporal_store(self, tensor: Tensor, store: str, align: int) -> None:
-        """A store past the caches where the array stands at a multiple of the vector's bytes,
-        which is the same for all of the function.
+        """A non-temporal store where the array is aligned to the vector's bytes, which is the same
+        for all of the function.
         """
         f, size = self.function, self.lanes * tensor.dtype.bytes
         stands = f"{self.pointers[tensor]}.at{size}"
@@ -358,8 +356,8 @@ class Accesses(Expressions):
         return ["  fence seq_cst"]
 
     def interleaved_group(self, body: Sequence[Stmt]) -> list[Store]:
-        """The first statements, if they are plain stores of lanes whose elements lie between
-        each other: 2, 4, 8 or 16 fill memory.
+        """The first statements of a body if they are plain stores of lanes that interleave: 2, 4, 8
+        or 16 of them fill memory.
         """
         first = body[0]
         if (
@@ -386,8 +384,8 @@ class Accesses(Expressions):
         return group if in_order and not reads else []
 
     def store_interleaved(self, group: Sequence[Store]) -> None:
-        """Pairs of vectors are woven into one until a single one is left: element k of lane j
-        ends at place n * j + k.
+        """Store interleaved vectors: pairs of vectors are woven into one until a single one is
+        left: element k of lane j ends at place n * j + k.
         """
         tensor, lane = group[0].tensor, self.lane
         assert lane is not None, "lanes are stored"
@@ -463,7 +461,7 @@ class Accesses(Expressions):
         return self.function.pure(f"getelementptr {element}, ptr{space} {base}, {offsets}"), self.lanes, 0
 
     def last_lane_position(self, first: Linear) -> Value:
-        """The position of the last lane, where lanes go backwards from the first one's."""
+        """The position of the last lane of a reversed run."""
         return self.position(Linear(first.terms, first.constant - (self.lanes - 1)))
 
     def _differs_between_lanes(self, term: Expr) -> bool:
@@ -479,8 +477,8 @@ class Accesses(Expressions):
         )
 
     def position(self, form: Linear) -> Value:
-        """A linear form that is the same for all lanes, its positive terms first, without making
-        an expression of it.
+        """A linear form that is the same for all lanes, without an expression for it: its positive
+        terms come first.
         """
         total: Value | None = None
         for term, c in sorted(form.terms, key=lambda tc: tc[1] < 0):

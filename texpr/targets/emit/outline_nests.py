@@ -1,4 +1,4 @@
-"""Loop nests that stand beside each other, in functions of their own.
+"""Outlining of loop nests that stand beside each other into functions.
 
 LLVM gives registers out for a whole function. Values that one nest needs lie across the loops of
 the next, which then fetches addresses from the stack, iteration after iteration. In a function of
@@ -21,7 +21,7 @@ from texpr.targets.emit.statements import Emitter
 
 
 class OutliningEmitter(Emitter):
-    """Makes a function of each nest of serial loops that has another one beside it.
+    """Outlines each nest of serial loops that has another one beside it.
 
     Not of those that use a buffer of the function around which may be in its registers, such as a
     tile of sums.

@@ -40,8 +40,8 @@ class ParallelLoops(Updates):
         raise NotImplementedError
 
     def _parallel(self, loop: For) -> None:
-        """The loop becomes a function over a range of iterations, which the pool calls on its
-        threads.
+        """Emit a parallel loop as a function over a range of iterations, which the pool calls on
+        its threads.
         """
         f, name = self.function, f"{symbol_of(self.kernel.name)}.worker{self.workers}"
         self.workers += 1
@@ -122,7 +122,7 @@ class ParallelLoops(Updates):
         return "" if tensor in self.overwriting else " noalias"
 
     def _hoisted_buffers(self, loop: For) -> None:
-        """Buffers that are too large for the stack are allocated once per function, before its
+        """The buffers too large for the stack: they are allocated once per function, before its
         loops.
         """
         for s in statements(loop):
@@ -152,7 +152,7 @@ try:
 out:
   ret i64 %part
 }"""
-"""The lowest bit of a word that is 0, which is 1 then; waits for one."""
+"""A function that takes the lowest bit of a word that is 0, and sets it; it waits for one."""
 
 
 def _unpacking(name: str, types: list[str], parts: bool) -> str:

@@ -1,4 +1,4 @@
-"""Loops over elements: the kernels in which LLVM's passes have little to find."""
+"""Selection of LLVM's passes: kernels of loops over elements leave few of them something to do."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from texpr.ir.traverse import children, equal, statements, variables, walk
 from texpr.passes.analysis.row_major import flat_index
 
 FEW_STORES = 32
-"""Of one tensor in a loop, whose elements are compared with each other."""
+"""Stores to one tensor in a loop that are compared with each other at most."""
 
 
 def is_plain(kernel: Kernel) -> bool:
@@ -26,7 +26,7 @@ def is_plain(kernel: Kernel) -> bool:
 
 
 def _is_plain(s: Stmt, innermost: Var | None) -> bool:
-    """A statement in a loop that counts with `innermost`."""
+    """True if a statement in a loop over `innermost` only stores such elements."""
     match s:
         case For(kind=Serial() | Parallel()):
             return all(_is_plain(each, s.var) for each in s.body)
@@ -111,7 +111,7 @@ class _Around:
 
 
 def _known(loop: For) -> tuple[frozenset[Tensor], bool]:
-    """The buffers that an iteration has, and whether loops that count stand in it."""
+    """The buffers of an iteration, and True if serial loops stand in it."""
     return (
         frozenset(s.tensor for s in loop.body if isinstance(s, Alloc)),
         any(isinstance(s, For) and s.kind != VECTOR for s in loop.body),
@@ -158,7 +158,7 @@ def becomes_registers(kernel: Kernel, tensor: Tensor) -> bool:
 
 
 def _unconditional(root: Expr) -> set[int]:
-    """The reads of a value that are not for one side of a choice alone."""
+    """The reads of a value outside of the sides of choices."""
     found: set[int] = set()
     stack, seen = [root], {id(root)}
     while stack:

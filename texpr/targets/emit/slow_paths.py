@@ -1,4 +1,4 @@
-"""Expressions that are long and almost never needed, in functions of their own."""
+"""Outlining of slow paths: long expressions that are almost never needed."""
 
 from __future__ import annotations
 

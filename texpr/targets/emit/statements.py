@@ -156,8 +156,8 @@ class Emitter(ParallelLoops):
         return self.cast(end, t)
 
     def changed_in(self, loop: For) -> frozenset[Tensor] | None:
-        """The tensors that may be written while a loop runs: not copies, in loops that only read
-        them. No call stands in a loop.
+        """The tensors that a loop may write: copies that it only reads are none of them. No call
+        stands in a loop.
         """
         return frozenset(s.tensor for s in statements(loop) if isinstance(s, Store))
 
@@ -182,8 +182,8 @@ class Emitter(ParallelLoops):
         f.leave_if(f.define(f"icmp ne i32 {flag}, 0"), 1)
 
     def prefetch(self, s: Prefetch) -> None:
-        """Ask for a line of memory to be read; the element may lie anywhere. In a vector loop,
-        for that of the first lane.
+        """Prefetch a line of memory; the element may lie anywhere. In a vector loop, the line of
+        the first lane.
         """
         if self.lane is not None and tensors(*s.indices):
             return  # the data that the address depends on may be masked off
@@ -195,7 +195,7 @@ class Emitter(ParallelLoops):
         self.intrinsic("llvm.prefetch.p0", "void", f"ptr {address}", "i32 0", "i32 3", "i32 1")
 
     def barrier(self) -> None:
-        """Loops over the threads of a block run one after the other here."""
+        """No code: the threads of a block run one after the other here."""
 
     def allocate(self, tensor: Tensor) -> None:
         """Small buffers of constant size on the stack, others on the heap until the function
@@ -215,7 +215,7 @@ class Emitter(ParallelLoops):
         self.pointers[tensor] = f.heap_buffer(f.define(f"mul i64 {elements.text}, {tensor.dtype.bytes}"))
 
     def extern(self, call: ExternCall) -> None:
-        """A call of the symbol that computes an extern operator; the kernel ends where it fails."""
+        """Call the symbol that computes an extern operator; the kernel ends where it fails."""
         tensors = (*call.inputs, *call.outputs)
         extents = [self.index(size) for t in tensors for size in t.shape]
         symbol = extern_symbol(call)

@@ -91,8 +91,8 @@ class Updates(SlowPaths):
         return not self.differs(*s.indices)
 
     def _accumulate(self, s: Store, old: Value, value: Value) -> Value:
-        """old + value or old * value; where that is allowed the backend may join it with the
-        product in `value`.
+        """The sum or product of old and value; where the kernel permits it, the backend may fuse it
+        with the product in `value`.
         """
         old, value = self._unify_lanes(old, value)
         operation = _UPDATES[s.update or ""]

@@ -17,7 +17,7 @@ from texpr.targets.gpu.shared_memory import ALIGNMENT
 LOCAL, GLOBAL = 0, 1
 """Address spaces of LLVM: of a thread's own memory, and of arrays."""
 MOST_OFFSET = 1 << 30
-"""Bytes that operands of instructions may say beside an address."""
+"""Largest offset of an address in an instruction's operand, in bytes."""
 
 
 class GpuAddressing(Accesses):
@@ -30,8 +30,8 @@ class GpuAddressing(Accesses):
     address_spaces: dict[Tensor, int]
 
     def alignment(self, tensor: Tensor, indices: tuple[Expr, ...] = ()) -> int:
-        """Arrays on a device begin at multiples of `ALIGNMENT`; the first element of a run of
-        lanes may keep it, or a part of it.
+        """Alignment in bytes. Arrays on a device begin at multiples of `ALIGNMENT`; the first
+        element of a run of lanes may keep it, or a part of it.
         """
         size = tensor.dtype.bytes
         if self.lane is None:
@@ -46,8 +46,8 @@ class GpuAddressing(Accesses):
         )
 
     def address(self, tensor: Tensor, indices: tuple[Expr, ...]) -> tuple[str, int, int]:
-        """As elsewhere; elements of swizzled buffers are one, or a run of neighbours, never a
-        gather.
+        """The address of an element; of a swizzled buffer it is of one element, or a run of
+        neighbours, never a gather.
         """
         if tensor.swizzle is None:
             return super().address(tensor, indices)
@@ -72,8 +72,8 @@ class GpuAddressing(Accesses):
         return self.function.pure(address), self.lanes if step else 0, step
 
     def split_address(self, tensor: Tensor, indices: tuple[Expr, ...]) -> list[str]:
-        """The typed address of an element, or of the first of a run, without the known bytes of
-        it, and these: two operands.
+        """The typed address of an element, or of the first of a run, without its known bytes, and
+        these bytes: two operands.
         """
         first, size = self._flat(tensor, indices), tensor.dtype.bytes
         first = first if self.lane is None else first.without(self.lane)
@@ -94,14 +94,14 @@ class GpuAddressing(Accesses):
         return self.address_spaces.get(tensor, GLOBAL)
 
     def dummy_address(self, tensor: Tensor) -> str:
-        """Of a tensor in the memory of a block or a thread, its first element; those in global
+        """The address of the first element of a tensor in shared or local memory; tensors in global
         memory may have none.
         """
         return super().dummy_address(tensor) if self.space_number(tensor) == GLOBAL else self.pointers[tensor]
 
 
 def check_inside(tensor: Tensor, first: Linear, run: int) -> None:
-    """So many neighbours lie in one unit, wherever they begin.
+    """Check that so many neighbours lie in one unit of the swizzle, wherever they begin.
 
     Args:
         first: the position of the first one.

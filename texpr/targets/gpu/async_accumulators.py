@@ -63,13 +63,14 @@ def accumulators_of(nest: Stmt, owned: Mapping[Tensor, OwnedElements]) -> AsyncA
 
 
 def _completed(nest: Stmt, used: Mapping[WaitProducts, Sequence[Tensor]]) -> dict[WaitProducts, set[Tensor]]:
-    """Of each wait the accumulators that no wait has given back since products began to
-    add to them. `used` are those that it may give back."""
+    """The accumulators that each wait completes: those that products have added to since the last
+    wait for them. `used` are those that it may give back.
+    """
     found: dict[WaitProducts, set[Tensor]] = {}
 
     def behind(s: Stmt, before: InFlight) -> InFlight:
-        """The sums that are to be given back behind a statement, and whether products that add
-        to them are in a group.
+        """Accumulators to be completed behind a statement, and True if products that add to them
+        are in a group.
         """
         match s:
             case CommitProducts():

@@ -1,4 +1,4 @@
-"""Copies that threads of a GPU begin and wait for: each its own, past its registers."""
+"""Asynchronous copies of single threads (cp.async), past registers: begin and wait."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from texpr.targets.gpu.emission_context import GpuContext
 from texpr.targets.gpu.shared_memory import SHARED
 
 COPIES = (4, 8, 16)
-"""Bytes that a thread copies from memory to shared memory at once, past its registers."""
+"""Bytes of an asynchronous copy of a thread from global to shared memory."""
 
 
 def emit_async_copy(emitter: GpuContext, s: Store) -> None:
@@ -75,7 +75,7 @@ def _wrapper(symbol: str, size: int, *, some: bool) -> str:
 
 
 def emit_copy_group(emitter: GpuContext, s: Commit | Wait) -> None:
-    """The end of a group of copies, or the wait for all but some."""
+    """Emit the end of a group of copies, or the wait for all but some groups."""
     match s:
         case Commit(slot=None):
             emitter.intrinsic("llvm.nvvm.cp.async.commit.group", "void")

@@ -1,5 +1,4 @@
-"""Products of warpgroups that go on while their threads do: begun together, made a group, waited
-for.
+"""Asynchronous products of warpgroups: begun together, made a group, waited for.
 
 The assembler must see that registers of accumulators are left alone meanwhile, and the compiler
 that they change: a wait takes and gives back all accumulators that statements behind it use
@@ -49,7 +48,7 @@ def single_iterations(emitter: GpuContext) -> dict[Var, Expr]:
 
 
 def emit_commit(emitter: GpuContext) -> None:
-    """The products since the last commit become a group."""
+    """Make a group of the products since the last commit."""
     symbol = "@texpr.wgmma.commit"
     emitter.declared[symbol] = _plain(symbol, "wgmma.commit_group.sync.aligned;")
     emitter.function.emit(f"call void {symbol}()")

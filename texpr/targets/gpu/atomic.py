@@ -1,5 +1,5 @@
-"""Updates in which threads of a GPU meet: one instruction, or an exchange that is tried again, as
-the backend has it for the type.
+"""Atomic updates by threads of a GPU: one instruction, or an exchange that is tried again, as the
+backend has it for the type.
 
 The one that adds f32 in global memory takes denormal numbers for 0 (PTX ISA 8.0, 9.7.12.4, atom).
 """
@@ -14,14 +14,14 @@ from texpr.targets.emit.function import memory_type
 from texpr.targets.gpu.emission_context import GpuContext
 
 _SCOPE = 'syncscope("device") monotonic'
-"""Seen by all threads of the GPU, in an order of its own for each element; barriers and the ends
-of launches order the rest.
+"""Scope of atomic updates: seen by all threads of the GPU, in an order of its own for each element;
+barriers and the ends of launches order the rest.
 """
 
 
 def emit_atomic(emitter: GpuContext, s: Store) -> None:
-    """An update of an element in memory that others share; of several lanes, one after the
-    other.
+    """Emit an update of an element in shared memory or global memory; of several lanes, one after
+    the other.
     """
     if emitter.lane is not None:
         _lane_by_lane(emitter, s)

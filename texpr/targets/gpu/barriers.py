@@ -23,7 +23,7 @@ from texpr.ir.traverse import children, substitute, variables, walk
 
 WARP = 32
 MANY = 16
-"""Pairs of uses of a tensor from which on they are asked about together first."""
+"""Number of pairs of uses of a tensor from which they are first compared as runs."""
 Owner = frozenset[tuple[str, int]]
 """Pairs (axis, d): thread t of that axis uses only elements with index t at dimension d. d = -1:
 thread 0 does it all, -2: each thread has a buffer of its own."""
@@ -79,7 +79,7 @@ class Threads:
 
 @dataclass(slots=True)
 class AccessSet:
-    """Accesses by tensor; of accesses that are alike, such as those of loops written out, one."""
+    """Accesses by tensor. Equal accesses, such as those of unrolled loops, are kept once."""
 
     by_tensor: dict[Tensor, dict[Hashable, Access]] = field(default_factory=dict)
 
@@ -125,8 +125,8 @@ class BarrierState:
         self.warp.add(uses)
 
     def required_barrier(self, later: AccessSet, threads: Threads) -> str:
-        """The barrier that has to stand before such accesses: of the `block`, of each `warp`, or
-        none (empty).
+        """The barrier required before such accesses: of the `block`, of each `warp`, or none
+        (empty).
         """
         if not self.block.conflicts(later, threads):
             return ""
@@ -158,8 +158,8 @@ def _may_conflict(
 
 
 def _runs(uses: Mapping[Hashable, Access], threads: Threads) -> list[Access]:
-    """Uses that differ by constants as one of all that lie between them in equal steps: such are
-    those of loops written out.
+    """Uses merged into runs: those that differ by constants become one of all that lie between them
+    in equal steps: such are those of loops written out.
     """
     alike: dict[Hashable, list[tuple[Access, list[Linear]]]] = {}
     for use in uses.values():

@@ -1,4 +1,4 @@
-"""Bulk copies of a GPU: one thread orders boxes of tensors for its block, counters in shared memory
+"""Bulk copies (TMA): one thread orders boxes of tensors for its block, counters in shared memory
 tell all threads of the bytes.
 
 The shape of a tensor and of its boxes is a tensor map, which the driver makes of them and launches
@@ -34,9 +34,7 @@ PARAMETER = 'ptr byval([128 x i8]) align 64 "nvvm.grid_constant"'
 MAP_BYTES = 128
 MOST_RANK, MOST_EXTENT = 5, 256
 _UNIT, _LINE, _ROWS = 16, 128, 8
-"""Bytes of which rows and strides are multiples; of a row of the pattern in which units are
-exchanged; its rows.
-"""
+"""Bytes that rows and strides are multiples of; bytes of a row of the swizzle; rows of the swizzle."""
 _COUNTER = 8
 _EXPECT = "llvm.nvvm.mbarrier.arrive.expect.tx.scope.cta.space.cta"
 _ENDED = "llvm.nvvm.mbarrier.try.wait.parity.scope.cta.space.cta"
@@ -57,7 +55,7 @@ def counters_of(nest: Stmt) -> Mapping[Var, Expr]:
 
 
 def initialize_counters(emitter: GpuContext, nest: Stmt) -> None:
-    """Counters for the copies of a nest, before anything else; all threads see them."""
+    """Initialize the counters for the copies of a nest, before anything else; all threads see them."""
     slots = next((n.slots for n in walk(nest) if isinstance(n, Commit) and n.slots), 0)
     if not slots:
         return
@@ -76,7 +74,7 @@ def initialize_counters(emitter: GpuContext, nest: Stmt) -> None:
 
 
 def emit_commit(emitter: GpuContext, s: Commit) -> None:
-    """The thread that began the copies says how many bytes they bring."""
+    """Tell the counter how many bytes the copies bring, in the thread that began them."""
     assert s.slot is not None and s.brings is not None
     slot, brings = s.slot, s.brings
 
@@ -87,7 +85,7 @@ def emit_commit(emitter: GpuContext, s: Commit) -> None:
 
 
 def emit_wait(emitter: GpuContext, s: Wait) -> None:
-    """Every thread asks until the phase has ended."""
+    """Wait in every thread until the phase has ended."""
     assert s.slot is not None and s.phase is not None
     f, counter, phase = emitter.function, _counter(emitter, s.slot), _as_i32(emitter, s.phase)
     again, ended = f.fresh("again"), f.fresh("ended")
@@ -194,7 +192,7 @@ def _check(box: Box, mode: int) -> None:
 
 
 def _check_place(box: Box, mode: int) -> None:
-    """Boxes begin where the pattern does."""
+    """Check that boxes begin where the swizzle does."""
     begins, size = _box_alignment(mode), box.target.dtype.bytes
     flat = flat_index(box.target, box.first)
     if box.target.scope != "shared" or any(
@@ -208,7 +206,7 @@ def _check_place(box: Box, mode: int) -> None:
 
 
 def _box_alignment(mode: int) -> int:
-    """Bytes of whose multiples boxes begin at one."""
+    """Alignment in bytes of a box's begin."""
     return _ROWS * _LINE if mode else _LINE
 
 

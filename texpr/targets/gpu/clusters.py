@@ -1,5 +1,4 @@
-"""Clusters of blocks: which one this is, where their threads meet, and which part of a copy each
-block orders for others.
+"""Clusters of blocks: index, barrier, and the part of a copy that each block orders for others.
 
 Source: PTX ISA 8.0, 9.7.12.3 (barrier.cluster), 9.7.8.24.9 (cp.async.bulk.tensor with
 .multicast::cluster), NVIDIA 2022.
@@ -43,8 +42,8 @@ def block_index(emitter: GpuContext, loop: For) -> Value:
 
 
 def emit_cluster_barrier(emitter: GpuContext, *, relaxed: bool) -> None:
-    """All threads of a cluster meet; if `relaxed`, without showing each other what they stored,
-    which takes long.
+    """Barrier of all threads of a cluster; if `relaxed`, without showing each other what they
+    stored, which takes long.
     """
     emitter.intrinsic(ARRIVE_RELAXED if relaxed else ARRIVE, "void")
     emitter.intrinsic(AWAIT, "void")

@@ -27,7 +27,7 @@ from texpr.targets.gpu.thread_registers import POSITIONS, OwnedElements
 
 
 class KernelFunction(Function):
-    """A GPU kernel returns nothing and never leaves early."""
+    """The function of a GPU kernel: it returns nothing and never leaves early."""
 
     def text(self) -> str:
         """The finished function."""
@@ -77,7 +77,7 @@ class GpuContext(GpuAddressing, NativeConversions, Emitter):
         self.tensor_maps: list[TensorMap] = []
 
     def barrier(self, cluster: bool = False) -> None:
-        """All threads of the block, or of all blocks of the cluster, meet, active or not."""
+        """Barrier of all threads of the block, or of all blocks of the cluster, active or not."""
         raise NotImplementedError
 
     def special_register(self, which: str, axis: str, extents: tuple[Expr, Expr, Expr]) -> Value:
@@ -114,7 +114,7 @@ class GpuContext(GpuAddressing, NativeConversions, Emitter):
     # Operands.
 
     def combine(self, update: str, old: Value, new: Value) -> Value:
-        """Two values of a reduction in one."""
+        """The combination of two values of a reduction."""
         if update in ("max", "min"):
             return self.extreme(update, old, new)
         return self._pure(f"{'fadd' if old.dtype.is_float else 'add'} {old}, {new.text}", old.dtype, 0)
@@ -142,7 +142,7 @@ class GpuContext(GpuAddressing, NativeConversions, Emitter):
         return self._owned_elements(tensor).local(indices, self._thread_variables())
 
     def owned_address(self, tensor: Tensor, place: Sequence[int]) -> str:
-        """The address of what is at a place of that part."""
+        """The address of the element at a place of that part."""
         return self.address(self.owned[tensor].tensor, tuple(map(index, place)))[0]
 
     def register_stride(self, tensor: Tensor, indices: tuple[Expr, ...], var: Var) -> int:

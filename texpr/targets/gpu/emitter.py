@@ -174,7 +174,9 @@ class GpuEmitter(ThreadStatements):
         self.bound = before
 
     def _where(self, cond: Expr, body: tuple[Stmt, ...]) -> None:
-        """`body` under a condition that may differ between threads. It is evaluated once, here."""
+        """Emit `body` under a condition that may differ between threads. The condition is evaluated
+        once, here.
+        """
         before = self.active
         reads = any(isinstance(n, Read) for n in walk(cond))
         # Only threads that take part may read: the indices of the others may lie outside.
@@ -184,7 +186,7 @@ class GpuEmitter(ThreadStatements):
         self.active = before
 
     def _serial_around_threads(self, loop: For) -> None:
-        """A serial loop around loops over threads: every thread counts along."""
+        """Emit a serial loop around loops over threads: every thread counts along."""
         if any(isinstance(n, Read) or n in self.thread_axes for n in walk(loop.extent)):
             raise CompileError(
                 f"the extent of `{loop.var.name}` differs between threads, which meet inside it",
@@ -196,8 +198,8 @@ class GpuEmitter(ThreadStatements):
         self.barriers.add(before)
 
     def _warp_instruction(self, loop: For) -> None:
-        """An instruction of a whole warp or warpgroup. Where several stand, those do it whose
-        loops stand around it, else the first one.
+        """Emit an instruction of a whole warp or warpgroup. Of several warps, those inside the
+        loops around it do it, else the first one.
         """
         name = instruction_of(loop)
         axes = frozenset(axes_of(name, self.geometry.block))
@@ -210,7 +212,7 @@ class GpuEmitter(ThreadStatements):
             self._if(self._taking_part(axes), lambda: emit_warp_instruction(self, loop))
 
     def _single_threads(self, body: tuple[Stmt, ...]) -> None:
-        """Statements that each thread whose loops stand around them runs on its own."""
+        """Emit statements that each thread, inside the loops around them, runs on its own."""
         if not body:
             return
         self._synchronize(body)
@@ -231,8 +233,8 @@ class GpuEmitter(ThreadStatements):
     # Barriers.
 
     def _synchronize(self, body: tuple[Stmt, ...], every: Set[str] = frozenset()) -> None:
-        """A barrier, if the statements use what other threads have used since the last one; note
-        what they use. `every` are axes all of whose threads read for each other.
+        """Emit a barrier, if statements use memory that other threads have used since the last one,
+        and record their uses. `every` are axes all of whose threads read for each other.
         """
         accesses = self._accesses(body, every)
         self._wait_for(accesses)
@@ -254,7 +256,7 @@ class GpuEmitter(ThreadStatements):
                 self.has_barriers = True
 
     def barrier(self, cluster: bool = False) -> None:
-        """All threads of the block, or of all blocks of the cluster, meet, active or not.
+        """Barrier of all threads of the block, or of all blocks of the cluster, active or not.
 
         Where only products that are done have read what blocks of a cluster copy, nothing is shown:
         barriers of the block do that.

@@ -1,4 +1,4 @@
-"""The blocks and threads that a nest of the loop IR asks for, and what a GPU allows."""
+"""Grids and blocks of a nest of the loop IR, and the limits of a GPU."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def check_private(nest: Stmt, outputs: Iterable[Tensor]) -> None:
 
 
 def check_extents(grid: tuple[int | None, ...], block: tuple[int | None, ...]) -> None:
-    """Check extents against what a GPU has; None where one is not known yet.
+    """Check extents against the limits of a GPU; None where one is not known yet.
 
     Raises:
         CompileError: too many blocks or threads.

@@ -106,7 +106,7 @@ def first_processor(name: str) -> int:
 
 
 def check_intrinsics(names: Iterable[str], target: Target) -> None:
-    """Refuse what the processor of a target lacks.
+    """Refuse intrinsics that the processor of a target lacks.
 
     Raises:
         CompileError: it lacks one of these intrinsics.

@@ -1,5 +1,5 @@
-"""Functions that GPUs have an instruction for: numbers of f32 rounded to what tensor cores take,
-one of tf32, two of bf16; powers of 2.
+"""Conversions and functions with an instruction of GPUs: numbers of f32 rounded to operands of
+tensor cores, one of tf32, two of bf16; powers of 2.
 
 Source: PTX ISA 8.0, 9.7.3.21 (ex2), 9.7.9.21 (cvt), NVIDIA 2022.
 """
@@ -16,11 +16,11 @@ from texpr.targets.emit.function import Value, register_type, vector_type
 ROUND = "llvm.nvvm.f2tf32.rna"
 POWER = "llvm.nvvm.ex2.approx.ftz.f32"
 ONE, TWO = "llvm.nvvm.f2bf16.rn", "llvm.nvvm.ff2bf16x2.rn"
-"""To nearest, ties to even. Of two numbers the first becomes the upper half."""
+"""Conversions to nearest, ties to even. Of two numbers the first becomes the upper half."""
 
 
 class NativeConversions(Expressions):
-    """Uses these instructions where expressions ask for what they compute.
+    """Uses these instructions for the calls and casts that they compute.
 
     Attributes:
         converts_natively: the processor rounds to tf32 and bf16.

@@ -44,17 +44,17 @@ OLDEST = "sm_70"
 _TRIPLE = "nvptx64-nvidia-cuda"
 PARAMETER_BYTES = 4096
 FIRST_RESERVING = 80
-"""The first processor that keeps a part of the shared memory of each block for itself."""
+"""The first processor that reserves a part of the shared memory of each block."""
 FIRST_ASYNCHRONOUS = 80
-"""The first processor whose threads go on while copies to shared memory are under way."""
+"""The first processor with asynchronous copies to shared memory."""
 POWERS = frozenset({"exp2"})
 FIRST_ROUNDING, ROUNDS = 80, frozenset({"tf32"})
-"""The first processor that rounds for its tensor cores."""
+"""The first processor with roundings for its tensor cores, and these."""
 FIRST_CLUSTERING = 90
-"""The first processor that runs blocks in clusters."""
+"""The first processor with clusters of blocks."""
 FEW_BLOCKS = 2
 OTHERS = 40
-"""Registers of a thread beside those for its parts of buffers, about."""
+"""Registers of a thread beside those of its buffers, by estimate."""
 _MACHINE = Machine(
     vector_bytes=0, vector_registers=255, caches=(128 << 10, 4 << 20), cores=1, gpu_threads=256
 )
@@ -178,7 +178,7 @@ def _emit_nest(
     machine: Machine,
     maps: list[TensorMap],
 ) -> GpuEmitter:
-    """One nest, again with dynamic shared memory where static memory is too little.
+    """Emit one nest, again with dynamic shared memory where static memory is too little.
 
     Args:
         maps: tensor maps of the kernel so far; added to.
@@ -221,7 +221,7 @@ def _emit_function(
 
 
 def _parameters(emitter: GpuEmitter, written: Set[Tensor]) -> list[str]:
-    """Of a kernel: arrays, sizes, tensor maps.
+    """Parameters of a kernel: arrays, sizes, tensor maps.
 
     Raises:
         CompileError: there are too many.

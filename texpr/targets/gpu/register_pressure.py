@@ -24,7 +24,7 @@ WORD = 4
 
 
 def peak_registers(nest: Stmt, own: Mapping[Tensor, OwnedElements]) -> int:
-    """Of one thread, at most, for the parts of buffers that it has."""
+    """Largest number of registers of one thread for its parts of buffers."""
     of_part = {t: t for t in own} | {part.tensor: t for t, part in own.items()}
     spans: dict[Tensor, tuple[int, int]] = {}
     order = 0

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from texpr.support.errors import CompileError
 
 SHARED = 3
-"""Its address space in LLVM."""
+"""Address space of shared memory in LLVM."""
 ALIGNMENT = 16
-"""Bytes of which the addresses of arrays and buffers are multiples."""
+"""Alignment in bytes of arrays and buffers."""
 STATIC_BYTES = 48 * 1024
 """Shared memory that code may have without a request by its launches (CUDA C++ Programming Guide
 13.0, 5.2.3, shared memory).

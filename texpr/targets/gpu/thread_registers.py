@@ -1,5 +1,4 @@
-"""Buffers in registers that threads of a block fill and use together: each thread has its own
-elements of them.
+"""Buffers in registers, distributed over the threads of a block: each thread owns some elements.
 
     let C: f32[64, 64] register                                 let C: f32[4, 4] register, in each thread
     for y thread.y: for x thread.x: C[4*y + a, 16*b + x] = ..   ->   ... C[a, b] = ...
@@ -33,7 +32,7 @@ from texpr.targets.gpu.warpgroup_instructions import axes_of, fragment_layout
 POSITIONS = {axis: Var(f"thread.{axis}") for axis in AXES}
 """The index of a thread along each axis."""
 MOST_BYTES = 4 * 255
-"""Registers of one thread."""
+"""Bytes of registers of one thread."""
 MOST_PLACES = 4096
 
 
@@ -70,8 +69,8 @@ class OwnedElements:
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """One access, its indices over the positions of threads and what is left of the loops around
-    it, and the extents of those.
+    """One access: its indices over the positions of threads and the other loops around it, and the
+    extents of these.
     """
 
     indices: tuple[Linear, ...]
@@ -80,7 +79,7 @@ class _Use:
 
 
 def distribute_over_threads(nest: Stmt, where: Geometry) -> dict[Tensor, OwnedElements]:
-    """Each thread's part of the buffers in registers that threads fill and use together.
+    """Distribute buffers in registers over threads: each thread's part of them.
 
     Raises:
         CompileError: threads use each other's elements, or a thread needs more than it has.
@@ -218,7 +217,7 @@ def _split(form: Linear) -> tuple[Linear, Linear]:
 
 
 def _values(tensor: Tensor, forms: Sequence[Linear], extents: Mapping[Var, int]) -> set[tuple[int, ...]]:
-    """All values that indices take in a thread."""
+    """All values that indices take in one thread."""
     used = sorted({v for form in forms for v in form.variables}, key=lambda v: v.name)
     known = all(form.is_affine for form in forms) and all(extents.get(v) for v in used)
     count = 1
@@ -240,7 +239,7 @@ def _check_disjoint(
     axes: frozenset[str],
     where: Geometry,
 ) -> None:
-    """No two threads have an element in common."""
+    """Check that no two threads own one element."""
     extents = {axis: integer(where.extent(axis)) for axis in axes}
     if None in extents.values():
         raise _refused(tensor, "the number of threads is not known when it is compiled")

@@ -21,7 +21,7 @@ from texpr.targets.gpu.emission_context import GpuContext
 from texpr.targets.gpu.geometry import room_of
 
 LOCAL_BYTES = 512 * 1024
-"""Of a thread's own memory (CUDA C++ Programming Guide 13.0, technical specifications per
+"""Bytes of a thread's local memory (CUDA C++ Programming Guide 13.0, technical specifications per
 capability).
 """
 
@@ -41,7 +41,7 @@ class ThreadStatements(GpuContext):
         return self.changed_meanwhile  # other threads may write what this one only reads
 
     def outlined_slow_path(self, e: Expr) -> Value:
-        """In place: a kernel here is one function."""
+        """The value in place: a kernel is one function here."""
         return self._value_under(self.mask, e)
 
     def condition(self, cond: Expr, body: tuple[Stmt, ...]) -> None:
@@ -77,7 +77,7 @@ class ThreadStatements(GpuContext):
         f.start(after)
 
     def prefetch(self, s: Prefetch) -> None:
-        """Threads hide the time to memory by themselves."""
+        """No code: threads hide the latency of memory by themselves."""
 
     def assignment(self, s: Store) -> None:
         if s.asynchronous and not isinstance(

@@ -32,14 +32,16 @@ LANES = 32
 
 @dataclass(frozen=True, slots=True)
 class WarpReduction:
-    """Over the lanes of a warp."""
+    """A reduction over the lanes of a warp."""
 
     update: str
 
 
 @dataclass(frozen=True, slots=True)
 class QuadReduction:
-    """Over each four neighbouring lanes, which hold the elements of a row of a tile of sums."""
+    """A reduction over each four neighbouring lanes, which hold the elements of a row of a tile of
+    sums.
+    """
 
     update: str
 
@@ -287,8 +289,8 @@ def fragment_layout(name: str, operand: str, lane: Var) -> tuple[dict[str, Expr]
 def _fragment_layout(
     lane: Var, loops: Mapping[str, int], along: str, width: int
 ) -> tuple[dict[str, Expr], dict[Var, int]]:
-    """`along` is the loop of which a lane holds `width` neighbours; of the other one it holds
-    every eighth.
+    """Layout where a lane holds `width` neighbours along `along`, and every eighth element of the
+    other loop.
     """
     places: dict[str, Expr] = {}
     extents: dict[Var, int] = {}

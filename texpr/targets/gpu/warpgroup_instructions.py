@@ -34,7 +34,7 @@ from texpr.targets.gpu import warp_instructions
 LANES = 128
 ROWS = 64
 PATTERN = 1024
-"""Bytes after which the swizzle begins anew: operands begin at multiples of them."""
+"""Period of the swizzle in bytes: operands begin at multiples of them."""
 PANEL = 64
 """Rows of 128 bytes of a panel: terms of a transposed operand, of which each row has 64 columns."""
 
@@ -76,7 +76,7 @@ class WarpgroupMma:
 
     @property
     def types(self) -> str:
-        """Of operands, in names: once, where they are the same."""
+        """The types of operands, in names: once, if they are the same."""
         return self.left if self.left == self.right else f"{self.left}_{self.right}"
 
     @property
@@ -92,7 +92,7 @@ class WarpgroupMma:
         return Swizzle(self.terms // 2, 8, 4 * self.terms)
 
     def listing(self, name: str) -> str:
-        """As a listing."""
+        """The instruction as a listing."""
         panels = f"{self.n // 64}, " if self.n > 64 else ""
         left = (
             "A[i, 0, k, 0]" if self.left_in_registers else "A[k, i]" if "a" in self.transposed else "A[i, k]"
@@ -209,8 +209,8 @@ def descriptor_operands(loop: For) -> tuple[Tensor, ...]:
 def fragment_layout(
     name: str, operand: str, positions: Mapping[str, Var], axes: str
 ) -> tuple[dict[str, Expr], dict[Var, int]]:
-    """As for a warp (`warp_instructions.fragment_layout`), of warpgroups too: eight rows by four
-    pairs of columns in a warp, two rows in a lane.
+    """Layout of fragments, as for a warp (`warp_instructions.fragment_layout`), of warpgroups too:
+    eight rows by four pairs of columns in a warp, two rows in a lane.
 
     Args:
         positions: where threads are along each axis.

@@ -35,7 +35,7 @@ from texpr.targets.gpu.warpgroup_instructions import (
 )
 
 _DESCRIPTOR = 1 << 62 | PATTERN // 16 << 32
-"""Its upper word: rows of 128 bytes exchanged, eight rows after eight others."""
+"""Upper word of a descriptor: rows of 128 bytes exchanged, eight rows after eight others."""
 _PANEL_STRIDE = PANEL * 128 // 16 << 16
 """Distance of panels, in the lower word, which has the address as well."""
 
@@ -151,8 +151,8 @@ def _shared_operand(emitter: GpuContext, match: Match, p: WarpgroupMma, name: st
 
 
 def _wrapper(symbol: str, result: str, p: WarpgroupMma, how: str) -> str:
-    """A function for one instruction, which an emulator replaces by its name. Of an operand in
-    registers it is given where they are.
+    """A wrapper function for one instruction, which an emulator replaces by its name. Of an operand
+    in registers it is given where they are.
     """
     count = p.n // 2
     words = p.terms // 4 if p.left_in_registers else 0
@@ -188,7 +188,7 @@ def _wrapper(symbol: str, result: str, p: WarpgroupMma, how: str) -> str:
 
 
 def _instruction(p: WarpgroupMma, how: str) -> str:
-    """The instruction, with a fence before it and a wait behind it where no other does that."""
+    """The instruction, with a fence before it and a wait behind it unless other code does that."""
     count, first = p.n // 2, p.n
     words = p.terms // 4 if p.left_in_registers else 0
     sums, left = (

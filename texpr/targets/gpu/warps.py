@@ -33,12 +33,12 @@ from texpr.targets.gpu.warp_instructions import (
 )
 
 _ROW = 16
-"""Bytes of a row that a lane gives the address of."""
+"""Bytes of a row that a lane addresses."""
 _EVERY_LANE = "i32 -1"
 
 
 def emit_warp(emitter: GpuContext, loop: For) -> None:
-    """Write the instruction that runs the nest of `loop`; that the target has it was checked."""
+    """Emit the instruction that replaces the nest of `loop`. The target has it: that was checked."""
     name = instruction_of(loop)
     match = instance(name, loop)
     match INSTRUCTIONS[name].emit:
@@ -86,7 +86,7 @@ def _emit_reduction(emitter: GpuContext, update: str, match: Match) -> None:
 
 
 def _emit_quad_reduction(emitter: GpuContext, update: str, match: Match) -> None:
-    """As `_emit_reduction`, for the row that a quad of lanes holds."""
+    """Emit a reduction, as `_emit_reduction`, over the row that a quad of lanes holds."""
     f, (tensor, _) = emitter.function, match.operands["P"]
     lane = emitter.positions["x"]
     row, four = floordiv(lane, index(4)), index(4)
@@ -151,7 +151,7 @@ def emit_accumulator_move(
     row: Expr,
     column: Expr,
 ) -> None:
-    """Set to 0, or store, what each lane holds of a tile: `places` in the first lane, so many
+    """Set a tile to 0, or store it, each lane its elements: `places` in the first lane, so many
     rows and columns further in others.
     """
     f, (target, indices) = emitter.function, match.operands["C"]
@@ -175,8 +175,8 @@ def emit_accumulator_move(
 
 
 def _operand_word(emitter: GpuContext, match: Match, operand: str, p: WarpMma, **first: int) -> str:
-    """A register: neighbours along k, which lie beside each other unless the buffer has another
-    order.
+    """The register of an operand: neighbours along k, which lie beside each other unless the buffer
+    has another order.
     """
     if p.width == 1:
         return _operand_element(emitter, match, operand, p, first)
@@ -226,7 +226,9 @@ def is_packed(emitter: GpuContext, match: Match, operand: str, along: str = "k")
 
 
 def _emit_load(emitter: GpuContext, load: MatrixLoad, match: Match) -> None:
-    """Each lane has the address of one row of 16 bytes; four tiles of 8 rows come at once."""
+    """Load tiles from shared memory: each lane has the address of one row of 16 bytes; four tiles
+    of 8 rows come at once.
+    """
     f, (tensor, indices) = emitter.function, match.operands["A"]
     if tensor.scope != "shared":
         raise CompileError(
