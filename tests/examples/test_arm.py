@@ -12,7 +12,7 @@ from texpr.runtime.process import qemu
 @pytest.mark.parametrize("target, processor", (("aarch64", "aarch64"), ("armv7", "armv7")))
 def test_a_network_is_trained_elsewhere(target: str, processor: str, capsys):
     pytest.importorskip("sklearn")
-    if qemu.missing(processor):
-        pytest.skip(f"{qemu.missing(processor)} is not installed")
+    if qemu.missing_tool(processor):
+        pytest.skip(f"{qemu.missing_tool(processor)} is not installed")
     assert arm.main(5, [target]) == 0
     assert capsys.readouterr().out.startswith(f"{target}: loss 2.3")

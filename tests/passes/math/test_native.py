@@ -62,7 +62,7 @@ def test_a_machine_without_fma_does_not_call_the_c_library(level: str) -> None:
 
 
 @pytest.mark.qemu
-@pytest.mark.skipif(bool(qemu.missing()), reason=f"{qemu.missing()} is not installed")
+@pytest.mark.skipif(bool(qemu.missing_tool()), reason=f"{qemu.missing_tool()} is not installed")
 @pytest.mark.parametrize("t", [F32, F64])
 def test_another_processor_has_the_same_bits(t: DType) -> None:
     values = samples(t, 1 << 10)

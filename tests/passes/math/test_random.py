@@ -109,7 +109,7 @@ CASE = TargetCase("numbers", TEXT, ((),))
 
 
 @pytest.mark.qemu
-@pytest.mark.skipif(bool(qemu.missing()), reason=f"{qemu.missing()} is not installed")
+@pytest.mark.skipif(bool(qemu.missing_tool()), reason=f"{qemu.missing_tool()} is not installed")
 def test_another_processor_has_the_same_bits():
     given, kernel = seeded(), kernel_of(CASE, find_target("aarch64"))
     artifact = compile_kernel(kernel, find_target("aarch64"), alone=True)

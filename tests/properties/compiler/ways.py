@@ -31,7 +31,7 @@ def computed(way: str, op: tx.Op, *arrays: object, **constants: object) -> tuple
             result = _vectorized(scheduled, None).compile()(*arrays)
         case "tails":
             result = _vectorized(scheduled, "peel").compile()(*arrays)
-        case "aarch64" if tool := qemu.missing():
+        case "aarch64" if tool := qemu.missing_tool():
             pytest.skip(f"{tool} is not installed")
         case "aarch64":
             result = scheduled.auto("aarch64").compile("aarch64").emulate(*arrays)

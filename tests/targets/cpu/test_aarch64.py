@@ -13,7 +13,7 @@ from texpr.runtime.process import qemu
 from texpr.support.errors import CompileError, ResourceError
 from texpr.targets import compile_kernel, find_target
 
-needs_qemu = pytest.mark.skipif(bool(qemu.missing()), reason=f"{qemu.missing()} is not installed")
+needs_qemu = pytest.mark.skipif(bool(qemu.missing_tool()), reason=f"{qemu.missing_tool()} is not installed")
 LONG_VECTORS = "max,sve-default-vector-length=64"
 
 

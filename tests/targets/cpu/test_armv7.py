@@ -19,10 +19,10 @@ from texpr.ir.printing.expr import show
 from texpr.runtime.process import qemu
 from texpr.support.errors import ResourceError
 from texpr.targets import compile_kernel, find_target
-from texpr.targets.cpu.armv7 import bounds, without_common
+from texpr.targets.cpu.armv7 import bounds, cancel_common_terms
 
 needs_qemu = pytest.mark.skipif(
-    bool(qemu.missing("armv7")), reason=f"{qemu.missing('armv7')} is not installed"
+    bool(qemu.missing_tool("armv7")), reason=f"{qemu.missing_tool('armv7')} is not installed"
 )
 ARMV7 = find_target("armv7")
 OUTER, INNER = Var("i"), Var("j")
@@ -97,10 +97,10 @@ def test_bounds_of_what_is_not_known():
 def test_comparisons_lose_what_both_sides_have():
     both = compare("<", add(ROW, index(1)), add(mul(OUTER, index(64)), index(9)))
     assert isinstance(both, Compare)
-    assert [show(side) for side in without_common(both)] == ["j", "8"]
+    assert [show(side) for side in cancel_common_terms(both)] == ["j", "8"]
     other = compare("<=", sub(OUTER, INNER), add(OUTER, index(3)))
     assert isinstance(other, Compare)
-    assert [show(side) for side in without_common(other)] == ["0", "j + 3"]
+    assert [show(side) for side in cancel_common_terms(other)] == ["0", "j + 3"]
 
 
 @pytest.mark.qemu

@@ -15,7 +15,7 @@ from bench.inner.cases import cases, of_bench, operators
 from texpr.ir.interpreter.tensor import interpret
 from texpr.runtime.process import qemu
 
-needs_qemu = pytest.mark.skipif(bool(qemu.missing()), reason=f"{qemu.missing()} is not installed")
+needs_qemu = pytest.mark.skipif(bool(qemu.missing_tool()), reason=f"{qemu.missing_tool()} is not installed")
 SQUARE = {"M": 512, "N": 512, "K": 512}
 IMAGE = {"N": 1, "C": 32, "H": 28, "W": 28, "R": 3, "Q": 3}
 ROWS = {"N": 256, "D": 1024}
@@ -307,8 +307,8 @@ def test_loops_have_branches_and_parts_that_stand_elsewhere():
 @pytest.mark.parametrize("target, dtype", (("aarch64", "f32"), ("aarch64", "f64"), ("armv7", "f32")))
 @pytest.mark.parametrize("first", ("A: {t}[M, K]", "A: {t}[K, M]"))
 def test_tiles_with_something_left_over(first: str, target: str, dtype: str):
-    if qemu.missing(target):
-        pytest.skip(f"{qemu.missing(target)} is not installed")
+    if qemu.missing_tool(target):
+        pytest.skip(f"{qemu.missing_tool(target)} is not installed")
     read = "A[i, k]" if "[M" in first else "A[k, i]"
     op = tx.op(
         f"op product({first.format(t=dtype)}, B: {dtype}[K, N]) -> C: {dtype}[M, N] {{ C[i, j] = sum(k: "
@@ -328,8 +328,8 @@ def test_tiles_with_something_left_over(first: str, target: str, dtype: str):
 def test_windows_of_channels_are_what_they_should_be(target: str, stride: int):
     """Rows and columns at all edges; registers of any length have masks for them."""
     processor = "armv7" if target == "armv7" else "aarch64"
-    if qemu.missing(processor):
-        pytest.skip(f"{qemu.missing(processor)} is not installed")
+    if qemu.missing_tool(processor):
+        pytest.skip(f"{qemu.missing_tool(processor)} is not installed")
     generator = np.random.default_rng(0)
     program = operators().depthwise.program(None, {"S": stride, "P": 1})
     given = [generator.random(shape).astype(np.float32) for shape in ((1, 3, 37, 39), (3, 3, 3))]
@@ -345,8 +345,8 @@ def test_windows_of_channels_are_what_they_should_be(target: str, stride: int):
 @pytest.mark.parametrize("target", ("aarch64", "armv7"))
 def test_sums_over_triangles_are_what_they_should_be(target: str):
     """Conditions between loops are asked in 32 bits, without what both sides have."""
-    if qemu.missing(target):
-        pytest.skip(f"{qemu.missing(target)} is not installed")
+    if qemu.missing_tool(target):
+        pytest.skip(f"{qemu.missing_tool(target)} is not installed")
     generator = np.random.default_rng(0)
     program = operators().attention_causal.program()
     given = [generator.random((2, 53, 16)).astype(np.float32) for _ in range(3)]

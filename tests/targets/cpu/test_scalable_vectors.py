@@ -19,7 +19,7 @@ from texpr.runtime.process import qemu
 from texpr.support.errors import CompileError, ScheduleError
 from texpr.targets import compile_kernel, find_target, symbol_of
 
-needs_qemu = pytest.mark.skipif(bool(qemu.missing()), reason=f"{qemu.missing()} is not installed")
+needs_qemu = pytest.mark.skipif(bool(qemu.missing_tool()), reason=f"{qemu.missing_tool()} is not installed")
 SVE = find_target("aarch64+sve")
 PRODUCT = "op product(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"
 TILES = """contract()

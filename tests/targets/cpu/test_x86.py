@@ -91,7 +91,7 @@ def test_floats_become_integers_in_vectors(level: str, source: str):
 
 
 @pytest.mark.qemu
-@pytest.mark.skipif(bool(qemu.missing("x86_64")), reason="no QEMU for x86-64 is installed")
+@pytest.mark.skipif(bool(qemu.missing_tool("x86_64")), reason="no QEMU for x86-64 is installed")
 @pytest.mark.parametrize("source", ["f32", "f64"])
 @pytest.mark.parametrize("level", ["x86-64", "x86-64-v2", "x86-64-v3"])
 def test_every_level_saturates(level: str, source: str):
@@ -135,7 +135,7 @@ def test_every_level_saturates(level: str, source: str):
         np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.skipif(bool(qemu.missing("x86_64")), reason="no QEMU for x86-64 is installed")
+@pytest.mark.skipif(bool(qemu.missing_tool("x86_64")), reason="no QEMU for x86-64 is installed")
 def test_instructions_that_qemu_lacks():
     """AVX-512; a QEMU that has it one day runs the code."""
     kernel = (

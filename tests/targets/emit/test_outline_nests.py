@@ -30,8 +30,8 @@ everywhere = pytest.mark.parametrize("target, processor", TARGETS)
 
 def needs(processor: str) -> None:
     """Skip a test where no emulator of the processor is installed."""
-    if qemu.missing(processor):
-        pytest.skip(f"{qemu.missing(processor)} is not installed")
+    if qemu.missing_tool(processor):
+        pytest.skip(f"{qemu.missing_tool(processor)} is not installed")
 
 
 def functions(kernel: tx.CompiledKernel) -> int:

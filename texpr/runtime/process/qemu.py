@@ -19,7 +19,7 @@ from texpr.support.errors import CompileError, ResourceError
 DRIVER = Path(__file__).with_name("qemu_driver.c")
 _ALIGNMENT = 64
 _TIMEOUT = 120
-_BAD_FILE, _STATUS = 99, 100
+_BAD_FILE, _STATUS_BASE = 99, 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ PROCESSORS = {
 }
 
 
-def missing(processor: str = "aarch64") -> str:
+def missing_tool(processor: str = "aarch64") -> str:
     """A tool that is not installed; empty if all are."""
     tools = PROCESSORS[processor]
     return next((t for t in (tools.emulator, tools.compiler) if shutil.which(t) is None), "")
@@ -73,7 +73,7 @@ def run(
         CompileError: the object code does not link, or is for vectors of another length or for
             tiles.
     """
-    if tool := missing(processor):
+    if tool := missing_tool(processor):
         raise ResourceError(
             f"{tool} is not installed; code for {processor} runs in it",
             code="emulator",
@@ -84,7 +84,7 @@ def run(
         assert array.flags.c_contiguous, "the emulator takes contiguous arrays"
     with TemporaryDirectory(prefix="texpr-") as folder:
         executable, file = (
-            _linked(object_code, symbol, PROCESSORS[processor], Path(folder)),
+            _link(object_code, symbol, PROCESSORS[processor], Path(folder)),
             Path(folder) / "arrays",
         )
         offsets = _write(file, arrays, sizes)
@@ -95,7 +95,7 @@ def run(
                 array[...] = np.frombuffer(content.read(array.nbytes), array.dtype).reshape(array.shape)
 
 
-def _linked(object_code: bytes, symbol: str, tools: Processor, folder: Path) -> Path:
+def _link(object_code: bytes, symbol: str, tools: Processor, folder: Path) -> Path:
     code, executable = folder / "kernel.o", folder / "kernel"
     code.write_bytes(object_code)
     command = [
@@ -111,19 +111,19 @@ def _linked(object_code: bytes, symbol: str, tools: Processor, folder: Path) -> 
     ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT)
     if done.returncode:
-        raise CompileError(f"the object code does not link: {_last(done.stderr)}", code="link")
+        raise CompileError(f"the object code does not link: {_last_line(done.stderr)}", code="link")
     return executable
 
 
 def _write(file: Path, arrays: Sequence[np.ndarray], sizes: Sequence[int]) -> list[int]:
     """Write slots and arrays; the offsets of the arrays."""
-    offset = _aligned(8 + 16 * (len(arrays) + len(sizes)))
+    offset = _align(8 + 16 * (len(arrays) + len(sizes)))
     offsets: list[int] = []
     words = [len(arrays) + len(sizes)]
     for array in arrays:
         offsets.append(offset)
         words += [1, offset]
-        offset = _aligned(offset + array.nbytes)
+        offset = _align(offset + array.nbytes)
     for size in sizes:
         words += [0, size]
     with file.open("wb") as out:
@@ -135,7 +135,7 @@ def _write(file: Path, arrays: Sequence[np.ndarray], sizes: Sequence[int]) -> li
     return offsets
 
 
-def _aligned(offset: int) -> int:
+def _align(offset: int) -> int:
     return -(-offset // _ALIGNMENT) * _ALIGNMENT
 
 
@@ -147,9 +147,9 @@ def _execute(command: list[str], symbol: str) -> None:
             f"{symbol} ran for {_TIMEOUT} s in the emulator", code="emulator", help="use smaller arrays"
         ) from None
     status = done.returncode
-    if status == _STATUS + 2:
+    if status == _STATUS_BASE + 2:
         raise ResourceError(f"{symbol} ran out of memory in the emulator", code="memory")
-    if status == _STATUS + 3:
+    if status == _STATUS_BASE + 3:
         raise CompileError(
             f"{symbol} is for vectors of another length than the emulated processor has, or for tiles, of "
             f"which it has none",
@@ -161,8 +161,8 @@ def _execute(command: list[str], symbol: str) -> None:
             code="emulator",
             help="save it, and run it on such a processor",
         )
-    assert status == 0, f"{symbol} in the emulator: status {status}, {_last(done.stderr)}"
+    assert status == 0, f"{symbol} in the emulator: status {status}, {_last_line(done.stderr)}"
 
 
-def _last(words: str) -> str:
+def _last_line(words: str) -> str:
     return (words.strip().splitlines() or ["no message"])[-1]

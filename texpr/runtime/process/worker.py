@@ -32,7 +32,7 @@ from texpr.support import errors
 from texpr.support.errors import CompileError, Error
 
 _LENGTH = Struct("<Q")
-_MOST_IDLE = 2
+_MAX_IDLE = 2
 _idle: list[_Worker] = []
 _lock = threading.Lock()
 
@@ -49,15 +49,15 @@ def run_in_child(function: str, *arguments: object, timeout: float = 60.0) -> An
         Error: raised by the function, as it was.
         AssertionError: any other exception of the function.
     """
-    worker = _take()
+    worker = _acquire()
     try:
         kind, value = worker.ask([function, list(arguments)], timeout)
     except BaseException:  # Ctrl-C too: nobody knows what the worker is doing
         worker.kill()
         raise
-    _keep(worker)
+    _release(worker)
     if kind == "error":
-        raise _revived(value)
+        raise _rebuild_error(value)
     if kind == "bug":
         raise AssertionError(f"{function} failed in a child process:\n{value}")
     return value
@@ -69,13 +69,13 @@ class _Worker:
     def __init__(self) -> None:
         if not sys.executable:
             raise CompileError("there is no Python executable to start a child process with")
-        self.words = tempfile.TemporaryFile()
+        self.stderr = tempfile.TemporaryFile()
         path = os.pathsep.join(entry for entry in sys.path if entry)
         self.process = subprocess.Popen(
             [sys.executable, "-m", __name__],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=self.words,
+            stderr=self.stderr,
             env={**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"},
             bufsize=0,
             start_new_session=True,
@@ -84,36 +84,36 @@ class _Worker:
     def ask(self, request: object, timeout: float) -> tuple[str, Any]:
         """Send a request and wait for the answer."""
         assert self.process.stdin is not None and self.process.stdout is not None
-        self.words.seek(0)  # the worker writes through the same file position
-        self.words.truncate()
+        self.stderr.seek(0)  # the worker writes through the same file position
+        self.stderr.truncate()
         deadline = monotonic() + timeout
         try:
             _send(self.process.stdin, request)
         except BrokenPipeError:
-            raise self._death() from None
+            raise self._exit_error() from None
         received = b""
-        while not _complete(received):
+        while not _is_complete(received):
             remaining = deadline - monotonic()
             if remaining <= 0 or not select([self.process.stdout], [], [], remaining)[0]:
                 raise CompileError(f"the child process was stopped after {timeout:g} s")
             piece = os.read(self.process.stdout.fileno(), 1 << 20)
             if not piece:
-                raise self._death()
+                raise self._exit_error()
             received += piece
         return tuple(_decode(received[_LENGTH.size :]))
 
-    def _death(self) -> CompileError:
+    def _exit_error(self) -> CompileError:
         """The error for a process that ended by itself."""
         status = self.process.wait()
         how = f"was ended by {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
-        self.words.seek(0)
+        self.stderr.seek(0)
         lines = [
             line.strip()
-            for line in self.words.read()[-100_000:].decode("utf-8", "replace").splitlines()
+            for line in self.stderr.read()[-100_000:].decode("utf-8", "replace").splitlines()
             if line.strip()
         ]
-        telling = [line for line in lines if "error" in line.lower()] or lines[-1:]
-        return CompileError(f"the child process {how}" + (f": {telling[0]}" if telling else ""), notes=[])
+        reported = [line for line in lines if "error" in line.lower()] or lines[-1:]
+        return CompileError(f"the child process {how}" + (f": {reported[0]}" if reported else ""), notes=[])
 
     def kill(self) -> None:
         """End the process now."""
@@ -123,12 +123,12 @@ class _Worker:
 
     def release(self) -> None:
         """Close this end of the pipes; the worker ends when nobody holds them any more."""
-        for file in (self.process.stdin, self.process.stdout, self.words):
+        for file in (self.process.stdin, self.process.stdout, self.stderr):
             if file is not None:
                 file.close()
 
 
-def _take() -> _Worker:
+def _acquire() -> _Worker:
     with _lock:
         while _idle:
             worker = _idle.pop()
@@ -138,9 +138,9 @@ def _take() -> _Worker:
     return _Worker()
 
 
-def _keep(worker: _Worker) -> None:
+def _release(worker: _Worker) -> None:
     with _lock:
-        if len(_idle) < _MOST_IDLE:
+        if len(_idle) < _MAX_IDLE:
             _idle.append(worker)
             return
     worker.kill()
@@ -168,7 +168,7 @@ def _disown() -> None:
 os.register_at_fork(after_in_child=_disown)
 
 
-def _revived(value: dict[str, Any]) -> Error:
+def _rebuild_error(value: dict[str, Any]) -> Error:
     """The user's error that the function raised."""
     kind = getattr(errors, value.pop("kind"), CompileError)
     return kind(value.pop("message"), **value)
@@ -197,7 +197,7 @@ def _send(file: IO[bytes], value: object) -> None:
         rest = rest[file.write(rest) :]
 
 
-def _complete(received: bytes) -> bool:
+def _is_complete(received: bytes) -> bool:
     return len(received) >= _LENGTH.size and len(received) >= _LENGTH.size + _LENGTH.unpack_from(received)[0]
 
 

@@ -1,5 +1,5 @@
-"""Tile registers (AMX), 16 rows of 64 bytes: instructions that multiply tiles, and that bring
-operands there and sums back (AMX).
+"""Tile registers (AMX), 16 rows of 64 bytes: instructions that multiply tiles, and that move operands
+to them and sums back.
 
 Buffers of scope `tile` are such registers, of which there are eight. How many rows and bytes they
 have is loaded in front of the outermost loop that uses them, and they are given back where the
@@ -35,11 +35,11 @@ from texpr.support.errors import CompileError
 from texpr.targets.emit.function import Value
 from texpr.targets.emit.statements import Emitter
 
-REGISTERS = 8
-ROWS = 16
-BYTES = 1024
+TILE_REGISTERS = 8
+TILE_ROWS = 16
+TILE_BYTES = 1024
 """Bytes of a tile."""
-_COLUMN = 4
+_COLUMN_BYTES = 4
 """Bytes of a column."""
 
 
@@ -71,29 +71,29 @@ class _Product:
     call: str
 
 
-def _add(name: str, text: str, emit: object, tiles: str, *, flushes_denormals: bool = False) -> None:
+def _define(name: str, text: str, emit: object, tiles: str, *, flushes_denormals: bool = False) -> None:
     INSTRUCTIONS[name] = Instruction(
         name, text, emit, flushes_denormals=flushes_denormals, tiles=frozenset(tiles)
     )
 
 
-def _sums(t: str) -> None:
+def _define_sum_tiles(t: str) -> None:
     zero = "0.0" if t == "f32" else "0"
-    _add(
+    _define(
         f"tilezero_{t}",
-        f"""kernel tilezero_{t}() -> (C: {t}[{ROWS}, {ROWS}])
-  for i in 0..{ROWS}
-    for j in 0..{ROWS}
+        f"""kernel tilezero_{t}() -> (C: {t}[{TILE_ROWS}, {TILE_ROWS}])
+  for i in 0..{TILE_ROWS}
+    for j in 0..{TILE_ROWS}
       C[i, j] = {zero}
 """,
         _Zero(),
         "C",
     )
-    _add(
+    _define(
         f"tilestored_{t}",
-        f"""kernel tilestored_{t}(A: {t}[{ROWS}, {ROWS}]) -> (C: {t}[{ROWS}, P])
-  for i in 0..{ROWS}
-    for j in 0..{ROWS}
+        f"""kernel tilestored_{t}(A: {t}[{TILE_ROWS}, {TILE_ROWS}]) -> (C: {t}[{TILE_ROWS}, P])
+  for i in 0..{TILE_ROWS}
+    for j in 0..{TILE_ROWS}
       C[i, j] = A[i, j]
 """,
         _Move("llvm.x86.tilestored64", "A", "C", "i"),
@@ -101,16 +101,16 @@ def _sums(t: str) -> None:
     )
 
 
-def _loads(t: str) -> None:
+def _define_tile_loads(t: str) -> None:
     """Instructions that move tiles: rows, of operands also groups of terms of rows beside each
     other.
     """
-    group = _COLUMN // DTYPES[t].bytes
-    _add(
+    group = _COLUMN_BYTES // DTYPES[t].bytes
+    _define(
         f"tileloadd_{t}",
-        f"""kernel tileloadd_{t}(A: {t}[{ROWS}, P]) -> (B: {t}[{ROWS}, {ROWS * group}])
-  for i in 0..{ROWS}
-    for k in 0..{ROWS * group}
+        f"""kernel tileloadd_{t}(A: {t}[{TILE_ROWS}, P]) -> (B: {t}[{TILE_ROWS}, {TILE_ROWS * group}])
+  for i in 0..{TILE_ROWS}
+    for k in 0..{TILE_ROWS * group}
       B[i, k] = A[i, k]
 """,
         _Move("llvm.x86.tileloadd64", "B", "A", "i"),
@@ -118,11 +118,11 @@ def _loads(t: str) -> None:
     )
     if group == 1:
         return
-    _add(
+    _define(
         f"tileloadd_groups_{t}",
-        f"""kernel tileloadd_groups_{t}(A: {t}[{ROWS}, P, {group}]) -> (B: {t}[{ROWS}, {ROWS}, {group}])
-  for g in 0..{ROWS}
-    for j in 0..{ROWS}
+        f"""kernel tileloadd_groups_{t}(A: {t}[{TILE_ROWS}, P, {group}]) -> (B: {t}[{TILE_ROWS}, {TILE_ROWS}, {group}])
+  for g in 0..{TILE_ROWS}
+    for j in 0..{TILE_ROWS}
       for k in 0..{group}
         B[g, j, k] = A[g, j, k]
 """,
@@ -131,14 +131,14 @@ def _loads(t: str) -> None:
     )
 
 
-def _products(name: str, left: str, right: str, total: str) -> None:
-    group = _COLUMN // DTYPES[left].bytes
-    _add(
+def _define_tile_product(name: str, left: str, right: str, total: str) -> None:
+    group = _COLUMN_BYTES // DTYPES[left].bytes
+    _define(
         name,
-        f"""kernel {name}(A: {left}[{ROWS}, {ROWS}, {group}], B: {right}[{ROWS}, {ROWS}, {group}]) -> (C: {total}[{ROWS}, {ROWS}])
-  for i in 0..{ROWS}
-    for j in 0..{ROWS}
-      for g in 0..{ROWS}
+        f"""kernel {name}(A: {left}[{TILE_ROWS}, {TILE_ROWS}, {group}], B: {right}[{TILE_ROWS}, {TILE_ROWS}, {group}]) -> (C: {total}[{TILE_ROWS}, {TILE_ROWS}])
+  for i in 0..{TILE_ROWS}
+    for j in 0..{TILE_ROWS}
+      for g in 0..{TILE_ROWS}
         for k in 0..{group}
           C[i, j] += {total}(A[i, g, k]) * {total}(B[g, j, k])  reassoc
 """,
@@ -149,16 +149,16 @@ def _products(name: str, left: str, right: str, total: str) -> None:
 
 
 for _t in ("f32", "i32"):
-    _sums(_t)
+    _define_sum_tiles(_t)
 for _t in ("f32", "i32", "bf16", "i8", "u8"):
-    _loads(_t)
-_products("tdpbf16ps", "bf16", "bf16", "f32")
-_products("tdpbssd", "i8", "i8", "i32")
-_products("tdpbsud", "i8", "u8", "i32")
-_products("tdpbusd", "u8", "i8", "i32")
-_products("tdpbuud", "u8", "u8", "i32")
+    _define_tile_loads(_t)
+_define_tile_product("tdpbf16ps", "bf16", "bf16", "f32")
+_define_tile_product("tdpbssd", "i8", "i8", "i32")
+_define_tile_product("tdpbsud", "i8", "u8", "i32")
+_define_tile_product("tdpbusd", "u8", "i8", "i32")
+_define_tile_product("tdpbuud", "u8", "u8", "i32")
 
-OF_FEATURE = {
+INSTRUCTIONS_OF_FEATURE = {
     "amx-bf16": frozenset(
         {
             "tilezero_f32",
@@ -189,7 +189,7 @@ OF_FEATURE = {
 too.
 """
 
-PERMISSION = """declare i64 @syscall(i64, ...)
+PERMISSION_CHECK = """declare i64 @syscall(i64, ...)
 @tx_permitted = internal global i8 0
 define internal i1 @tx_fits() noinline nounwind {
 entry:
@@ -210,11 +210,11 @@ end:
 does: arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA). It does not where the processor has none.
 """
 
-_CONFIGURATION = b"".join(
+_TILE_CONFIGURATION = b"".join(
     (
         bytes([1]).ljust(16, b"\0"),
-        bytes([ROWS * _COLUMN, 0] * REGISTERS).ljust(32, b"\0"),
-        bytes([ROWS] * REGISTERS).ljust(16, b"\0"),
+        bytes([TILE_ROWS * _COLUMN_BYTES, 0] * TILE_REGISTERS).ljust(32, b"\0"),
+        bytes([TILE_ROWS] * TILE_REGISTERS).ljust(16, b"\0"),
     )
 )
 """The tile configuration: the palette; of each register the bytes of a row, and its rows."""
@@ -234,34 +234,34 @@ def _instruction(loop: For) -> _Zero | _Move | _Product | None:
 class AmxEmitter(Emitter):
     """Adds tile registers.
 
-    `tiles` has the first register of each buffer, `once` the variables of loops with one iteration,
-    `configured` says whether registers are ready wherever code goes on from here: what other
-    threads run, some of it on this one, gives them back.
+    `tiles` has the first register of each buffer, `single_iterations` the variables of loops with one
+    iteration. `configured` is true if the registers are configured wherever code goes on from here:
+    code of other threads, some of which runs on this one, releases them.
     """
 
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
         self.tiles: dict[Tensor, int] = {}
-        self.once: dict[Var, Expr] = {}
+        self.single_iterations: dict[Var, Expr] = {}
         self.configured = False
-        outer = _in_tiles(kernel.temporaries)
-        _check_alone(kernel.body, outer)
-        _assign(kernel.body, outer, frozenset(), self.tiles)
+        outer = _tile_buffers(kernel.temporaries)
+        _check_not_clobbered(kernel.body, outer)
+        _assign_registers(kernel.body, outer, frozenset(), self.tiles)
 
     def condition(self, cond: Expr, body: tuple[Stmt, ...]) -> None:
         before = self.configured
         super().condition(cond, body)
-        self.configured = before and not _runs_others(body)
+        self.configured = before and not _clobbers_tiles(body)
 
     def loop(self, loop: For) -> None:
-        does = _instruction(loop)
-        if does is None:
+        instruction = _instruction(loop)
+        if instruction is None:
             super().loop(loop)
         else:
-            self._tile_instruction(does, instruction_of(loop), instance(instruction_of(loop), loop))
+            self._tile_instruction(instruction, instruction_of(loop), instance(instruction_of(loop), loop))
 
     def _serial(self, loop: For, first: Value, stop: Value) -> None:
-        others = _runs_others(loop.body)
+        others = _clobbers_tiles(loop.body)
         if (
             not self.configured
             and not others
@@ -270,7 +270,7 @@ class AmxEmitter(Emitter):
             self._configure()
         before = self.configured
         if integer(loop.extent) == 1:
-            self.once[loop.var] = index(0)
+            self.single_iterations[loop.var] = index(0)
         super()._serial(loop, first, stop)
         self.configured = before and not others
 
@@ -290,9 +290,9 @@ class AmxEmitter(Emitter):
             self._configure()
 
     def _configure(self) -> None:
-        text = "".join(f"\\{byte:02X}" for byte in _CONFIGURATION)
+        text = "".join(f"\\{byte:02X}" for byte in _TILE_CONFIGURATION)
         self.declared["tx_tiles"] = (
-            f'@tx_tiles = internal constant [{len(_CONFIGURATION)} x i8] c"{text}", align 64'
+            f'@tx_tiles = internal constant [{len(_TILE_CONFIGURATION)} x i8] c"{text}", align 64'
         )
         self.intrinsic("llvm.x86.ldtilecfg", "void", "ptr @tx_tiles")
         self.declared["llvm.x86.tilerelease"] = "declare void @llvm.x86.tilerelease()"
@@ -301,8 +301,8 @@ class AmxEmitter(Emitter):
             self.function.epilogue.append(release)
         self.configured = True
 
-    def _tile_instruction(self, does: _Zero | _Move | _Product, name: str, match: Match) -> None:
-        match does:
+    def _tile_instruction(self, instruction: _Zero | _Move | _Product, name: str, match: Match) -> None:
+        match instruction:
             case _Zero():
                 self.intrinsic("llvm.x86.tilezero", "void", self._register(name, match, "C"))
             case _Product(call):
@@ -320,7 +320,9 @@ class AmxEmitter(Emitter):
                 stride = self.position(
                     Linear(tuple((t, c * size) for t, c in apart.terms), apart.constant * size)
                 )
-                address, _, _ = self.address(tensor, tuple(folded(i, _values(match, {})) for i in indices))
+                address, _, _ = self.address(
+                    tensor, tuple(folded(i, _loop_values(match, {})) for i in indices)
+                )
                 self.intrinsic(call, "void", self._register(name, match, tile), f"ptr {address}", str(stride))
 
     def _register(self, name: str, match: Match, operand: str) -> str:
@@ -334,7 +336,7 @@ class AmxEmitter(Emitter):
                 help=f'cache_read("{tensor.name}", ...) makes a buffer, set_scope(..., "tile") puts it there',
             )
         place = self._position(match, operand, {})
-        tile, rest = divmod(place.constant * tensor.dtype.bytes, BYTES)
+        tile, rest = divmod(place.constant * tensor.dtype.bytes, TILE_BYTES)
         if place.terms or rest:
             raise CompileError(
                 f"which tile of {tensor.name} {name} takes is not known when code is made",
@@ -348,14 +350,17 @@ class AmxEmitter(Emitter):
         the instruction's loops.
         """
         tensor, indices = match.operands[operand]
-        return flat_index(tensor, tuple(folded(i, {**self.once, **_values(match, places)}) for i in indices))
+        return flat_index(
+            tensor,
+            tuple(folded(i, {**self.single_iterations, **_loop_values(match, places)}) for i in indices),
+        )
 
 
-def _in_tiles(buffers: Iterable[Tensor]) -> tuple[Tensor, ...]:
+def _tile_buffers(buffers: Iterable[Tensor]) -> tuple[Tensor, ...]:
     return tuple(t for t in buffers if t.scope == "tile")
 
 
-def _assign(
+def _assign_registers(
     body: tuple[Stmt, ...], outer: tuple[Tensor, ...], taken: frozenset[int], found: dict[Tensor, int]
 ) -> None:
     """Tile registers for the buffers of a body, besides those in `taken`, each from the first
@@ -367,36 +372,38 @@ def _assign(
     Raises:
         CompileError: there are not as many.
     """
-    own = (*outer, *_in_tiles(s.tensor for s in body if isinstance(s, Alloc)))
+    own = (*outer, *_tile_buffers(s.tensor for s in body if isinstance(s, Alloc)))
     uses = [frozenset() if isinstance(s, Alloc) or not own else frozenset(tensors(s)) for s in body]
     live: dict[Tensor, frozenset[int]] = {}
     for k, s in enumerate(body):
         for t in own:
             if t in uses[k] and t not in found:
-                live[t] = _free(t, taken.union(*live.values()))
+                live[t] = _free_registers(t, taken.union(*live.values()))
                 found[t] = min(live[t])
         if isinstance(s, For | If):
-            _assign(s.body, (), taken.union(*live.values()), found)
+            _assign_registers(s.body, (), taken.union(*live.values()), found)
         live = {t: registers for t, registers in live.items() if any(t in used for used in uses[k + 1 :])}
 
 
-def _free(tensor: Tensor, taken: frozenset[int]) -> frozenset[int]:
+def _free_registers(tensor: Tensor, taken: frozenset[int]) -> frozenset[int]:
     """Consecutive tile registers for a buffer."""
     size = (integer(product(tensor.shape)) or 0) * tensor.dtype.bytes
-    count = size // BYTES
-    runs = (frozenset(range(k, k + count)) for k in range(REGISTERS - count + 1))
-    first = next((run for run in runs if not run & taken), None) if count and size % BYTES == 0 else None
+    count = size // TILE_BYTES
+    runs = (frozenset(range(k, k + count)) for k in range(TILE_REGISTERS - count + 1))
+    first = next((run for run in runs if not run & taken), None) if count and size % TILE_BYTES == 0 else None
     if first is None:
-        others = f", others have {len(taken)} of {REGISTERS}" if taken else f"; there are {REGISTERS}"
+        others = (
+            f", others have {len(taken)} of {TILE_REGISTERS}" if taken else f"; there are {TILE_REGISTERS}"
+        )
         raise CompileError(
-            f"{tensor.name} needs {size} bytes of tiles, which have {BYTES} each{others}",
+            f"{tensor.name} needs {size} bytes of tiles, which have {TILE_BYTES} each{others}",
             code="set_scope",
             help="use fewer, whole tiles at a time",
         )
     return first
 
 
-def _runs_others(body: tuple[Stmt, ...]) -> bool:
+def _clobbers_tiles(body: tuple[Stmt, ...]) -> bool:
     """True if code runs here that has the registers for itself: loops shared among threads,
     operators of others.
     """
@@ -405,14 +412,14 @@ def _runs_others(body: tuple[Stmt, ...]) -> bool:
     )
 
 
-def _check_alone(body: tuple[Stmt, ...], tiles: tuple[Tensor, ...]) -> None:
+def _check_not_clobbered(body: tuple[Stmt, ...], tiles: tuple[Tensor, ...]) -> None:
     """Refuse code that uses tile registers of its own while buffers are in tiles.
 
     Raises:
         CompileError: threads are started meanwhile, or another operator called.
     """
-    here = (*tiles, *_in_tiles(s.tensor for s in body if isinstance(s, Alloc)))
-    if here and _runs_others(body):
+    here = (*tiles, *_tile_buffers(s.tensor for s in body if isinstance(s, Alloc)))
+    if here and _clobbers_tiles(body):
         raise CompileError(
             f"{here[0].name} is in a tile while other threads or operators run, which do not keep it",
             code="set_scope",
@@ -420,8 +427,8 @@ def _check_alone(body: tuple[Stmt, ...], tiles: tuple[Tensor, ...]) -> None:
         )
     for s in body:
         if isinstance(s, For | If):
-            _check_alone(s.body, ())
+            _check_not_clobbered(s.body, ())
 
 
-def _values(match: Match, places: Mapping[str, int]) -> dict[Var, Expr]:
+def _loop_values(match: Match, places: Mapping[str, int]) -> dict[Var, Expr]:
     return {w: index(places.get(v.name, 0)) for v, w in match.loops.items()}

@@ -67,7 +67,7 @@ def target(name: str) -> Target | None:
     )
 
 
-_OWN = 8
+_HEAP_ALIGNMENT = 8
 """Alignment in bytes of memory that a kernel allocates."""
 
 
@@ -85,7 +85,7 @@ class Armv7Emitter(Emitter):
         self.ranges: Ranges = {}
 
     def statements(self, body: tuple[Stmt, ...]) -> None:
-        super().statements(_once(body))
+        super().statements(_without_repeated_prefetches(body))
 
     def loop(self, loop: For) -> None:
         self.ranges.pop(loop.var, None)
@@ -94,7 +94,7 @@ class Armv7Emitter(Emitter):
         super().loop(loop)
 
     def parameter_type(self, v: Var) -> DType:
-        return I32 if self._is_narrow(v) else I64
+        return I32 if self._fits_i32(v) else I64
 
     def counter_type(self, loop: For) -> DType:
         most = ceiling(self.ranges[loop.var])
@@ -104,20 +104,20 @@ class Armv7Emitter(Emitter):
         if (
             not isinstance(e, Compare | Max | Min)
             or e.lhs.dtype != I64
-            or not self._is_narrow(e.lhs)
-            or not self._is_narrow(e.rhs)
+            or not self._fits_i32(e.lhs)
+            or not self._fits_i32(e.rhs)
         ):
             return super()._evaluate(e)
         if not isinstance(e, Compare):
             return self.cast(
-                self.extreme("max" if isinstance(e, Max) else "min", *self._narrow(e.lhs, e.rhs)), I64
+                self.extreme("max" if isinstance(e, Max) else "min", *self._as_i32(e.lhs, e.rhs)), I64
             )
-        sides = without_common(e)
+        sides = cancel_common_terms(e)
         return self._compare(
-            e.op, *(self._narrow(*sides) if all(map(self._is_narrow, sides)) else self._narrow(e.lhs, e.rhs))
+            e.op, *(self._as_i32(*sides) if all(map(self._fits_i32, sides)) else self._as_i32(e.lhs, e.rhs))
         )
 
-    def _narrow(self, *sides: Expr) -> list[Value]:
+    def _as_i32(self, *sides: Expr) -> list[Value]:
         """Indices that fit 32 bits, in that type."""
         return self._unify_lanes(*(self.cast(self.value(side), I32) for side in sides))
 
@@ -142,7 +142,7 @@ class Armv7Emitter(Emitter):
             )
         return Value(text, a.dtype, a.lanes)
 
-    def _is_narrow(self, e: Expr) -> bool:
+    def _fits_i32(self, e: Expr) -> bool:
         """True if an index is seen to fit 32 bits."""
         least, most = bounds(e, self.ranges)
         first, last = int_range(I32)
@@ -159,7 +159,9 @@ class Armv7Emitter(Emitter):
             and not any(self._differs_between_lanes(t) for t, _ in flat.terms)
         ):
             flat = flat.without(self.lane)
-        return gcd(_OWN, *(n * tensor.dtype.bytes for n in (flat.constant, *(c for _, c in flat.terms))))
+        return gcd(
+            _HEAP_ALIGNMENT, *(n * tensor.dtype.bytes for n in (flat.constant, *(c for _, c in flat.terms)))
+        )
 
     def _conditional(self, e: Select) -> Value:
         """Test conditions that all lanes have in common first: a row of them is loaded, or none,
@@ -205,7 +207,7 @@ def bounds(e: Expr, ranges: Ranges) -> tuple[int | None, int | None]:
     return found
 
 
-def without_common(e: Compare) -> tuple[Expr, Expr]:
+def cancel_common_terms(e: Compare) -> tuple[Expr, Expr]:
     """The sides of a comparison without their common terms, which would take a register: `i + j < i
     + 4` becomes `j < 4`.
     """
@@ -215,21 +217,21 @@ def without_common(e: Compare) -> tuple[Expr, Expr]:
     return left.expr(), right.expr()
 
 
-def _once(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+def _without_repeated_prefetches(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     """The statements without prefetches that the one before has done, for the same element or a
     neighbour of it in a line of memory.
     """
     kept: list[Stmt] = []
-    asked: Prefetch | None = None
+    last: Prefetch | None = None
     for s in body:
-        if isinstance(s, Prefetch) and asked is not None and _is_near(s, asked):
+        if isinstance(s, Prefetch) and last is not None and _same_line(s, last):
             continue
-        asked = s if isinstance(s, Prefetch) else None
+        last = s if isinstance(s, Prefetch) else None
         kept.append(s)
     return tuple(kept)
 
 
-def _is_near(s: Prefetch, other: Prefetch) -> bool:
+def _same_line(s: Prefetch, other: Prefetch) -> bool:
     if s.tensor is not other.tensor:
         return False
     apart = linear(sub(*(flat_index(each.tensor, each.indices).expr() for each in (s, other))))

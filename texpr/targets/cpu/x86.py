@@ -12,7 +12,13 @@ from texpr.runtime import host
 from texpr.targets.common import llvm_backend as llvm
 from texpr.targets.common.qemu import in_qemu
 from texpr.targets.common.records import Launch, Target
-from texpr.targets.cpu.amx_tiles import OF_FEATURE, PERMISSION, REGISTERS, AmxEmitter, uses_tiles
+from texpr.targets.cpu.amx_tiles import (
+    INSTRUCTIONS_OF_FEATURE,
+    PERMISSION_CHECK,
+    TILE_REGISTERS,
+    AmxEmitter,
+    uses_tiles,
+)
 from texpr.targets.cpu.module import emit_module
 from texpr.targets.cpu.nan_tracking import NanTrackingEmitter
 from texpr.targets.cpu.x86_emitters import Avx512Emitter, ShortVectorEmitter, X86Emitter
@@ -158,8 +164,8 @@ def with_tiles(machine: Machine, features: Iterable[str]) -> Machine:
         return machine
     return replace(
         machine,
-        tile_registers=REGISTERS,
-        instructions=machine.instructions.union(*(OF_FEATURE.get(f, ()) for f in features)),
+        tile_registers=TILE_REGISTERS,
+        instructions=machine.instructions.union(*(INSTRUCTIONS_OF_FEATURE.get(f, ()) for f in features)),
     )
 
 
@@ -203,5 +209,5 @@ def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launc
     attributes = f'"prefer-vector-width"="{width}" "min-legal-vector-width"="{width}"'
     emitter = _Avx512Code if width == 512 else _ShortVectorCode
     # Code in this process is made for it after it was asked.
-    check = PERMISSION if alone and uses_tiles(kernel) else ""
+    check = PERMISSION_CHECK if alone and uses_tiles(kernel) else ""
     return emit_module(kernel, attributes, alone=alone, using=emitter, check=check), ()

@@ -209,7 +209,7 @@ def test_the_default_schedule_of_arm_processors_that_have_it(rows: int, name: st
 
 
 @pytest.mark.qemu
-@pytest.mark.skipif(bool(qemu.missing()), reason=f"{qemu.missing()} is not installed")
+@pytest.mark.skipif(bool(qemu.missing_tool()), reason=f"{qemu.missing_tool()} is not installed")
 @pytest.mark.parametrize("spread", [0, 62])
 @pytest.mark.parametrize("m, name", ((5, "bfdot"), (9, "bfmmla")))
 def test_an_arm_processor_is_within_the_bound(spread, m, name):
@@ -223,7 +223,7 @@ def test_an_arm_processor_is_within_the_bound(spread, m, name):
 
 
 @pytest.mark.qemu
-@pytest.mark.skipif(bool(qemu.missing()), reason=f"{qemu.missing()} is not installed")
+@pytest.mark.skipif(bool(qemu.missing_tool()), reason=f"{qemu.missing_tool()} is not installed")
 @pytest.mark.parametrize("squares", [False, True])
 def test_squares_are_within_the_bound(squares):
     """Rows that lie apart, or beside each other in squares of registers."""

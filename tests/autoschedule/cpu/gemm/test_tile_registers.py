@@ -290,7 +290,7 @@ def test_a_program_asks_for_tiles_itself(tmp_path: Path):
 
 
 @pytest.mark.qemu
-@pytest.mark.skipif(bool(qemu.missing()), reason=f"{qemu.missing()} is not installed")
+@pytest.mark.skipif(bool(qemu.missing_tool()), reason=f"{qemu.missing_tool()} is not installed")
 def test_a_processor_without_tiles_does_nothing():
     op = product("i8", "i8", "i32")
     kernel = tiled(op).compile(TARGET)

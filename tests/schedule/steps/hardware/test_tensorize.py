@@ -81,7 +81,7 @@ def test_the_instruction_is_in_the_assembly(name):
 
 
 @pytest.mark.qemu
-@pytest.mark.skipif(bool(qemu.missing()), reason=f"{qemu.missing()} is not installed")
+@pytest.mark.skipif(bool(qemu.missing_tool()), reason=f"{qemu.missing_tool()} is not installed")
 @pytest.mark.parametrize("name", ["sdot", "udot"])
 def test_the_default_schedule_of_arm_processors(name):
     s = tx.schedule(tx.op(OPS[name][0]), M=13, K=71, N=35).auto("aarch64+dotprod")
