@@ -19,7 +19,7 @@ from texpr.graph.passes.flatten_calls import viewed
 from texpr.ir.expr import Read, Reduce, Tensor
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import walk
-from texpr.passes.analysis.equation_cycles import in_groups
+from texpr.passes.analysis.equation_cycles import in_cycles
 from texpr.passes.analysis.substitution import over_tensors
 
 Equations = tuple[Equation | Invoke, ...]
@@ -103,7 +103,7 @@ def _groups_of_tensors(program: Program) -> list[Group]:
     equations = program.equations
     found: dict[Tensor, Group] = {}
     order: list[Group] = []
-    for positions in in_groups(equations):
+    for positions in in_cycles(equations):
         mine = tuple(equations[k] for k in positions)
         # What several tensors begin with may stand in groups of its own so far.
         for known in dict.fromkeys(found[t] for e in mine for t in e.targets if t in found):

@@ -25,7 +25,7 @@ from texpr.ir.build import integer
 from texpr.ir.expr import Axis, Const, Mul, Node, Read, Reduce, Tensor, Var
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import children, equal, free_variables, rewrite, walk
-from texpr.passes.analysis.equation_cycles import in_groups
+from texpr.passes.analysis.equation_cycles import in_cycles
 
 FLOPS_PER_BYTE = 4
 """Operations that take as long as moving a byte to a cache and back."""
@@ -401,7 +401,7 @@ def _write_epilogue(part: Equation, reader: Equation) -> Equation:
 def cycles(equations: Sequence[Equation | Invoke]) -> dict[Tensor, int]:
     """For tensors that are computed from each other, a number that they have in common."""
     groups = [
-        [e.target for k in group if isinstance(e := equations[k], Equation)] for group in in_groups(equations)
+        [e.target for k in group if isinstance(e := equations[k], Equation)] for group in in_cycles(equations)
     ]
     return {t: k for k, targets in enumerate(groups) if len(targets) > 1 for t in targets}
 

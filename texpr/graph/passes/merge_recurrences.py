@@ -22,14 +22,14 @@ _Made = Mapping[Tensor, Sequence[Equation]]
 def merge_recurrences(equations: Equations, outputs: Collection[Tensor]) -> Equations:
     """Of recurrences that differ in names alone, one; nothing becomes of `outputs`."""
     while True:
-        twins = _first_twins(equations, outputs)
-        if not twins:
+        equal_tensors = _first_equal_tensors(equations, outputs)
+        if not equal_tensors:
             return equations
-        left = [e for e in equations if isinstance(e, Invoke) or e.target not in twins]
-        equations = renamed(left, twins)
+        left = [e for e in equations if isinstance(e, Invoke) or e.target not in equal_tensors]
+        equations = renamed(left, equal_tensors)
 
 
-def _first_twins(equations: Equations, outputs: Collection[Tensor]) -> dict[Tensor, Tensor]:
+def _first_equal_tensors(equations: Equations, outputs: Collection[Tensor]) -> dict[Tensor, Tensor]:
     """For the tensors of a recurrence, those of an earlier one that are equal to them; nothing
     where there is none.
     """
@@ -41,13 +41,13 @@ def _first_twins(equations: Equations, outputs: Collection[Tensor]) -> dict[Tens
     parts = [t for t in made if t not in whole]
     for k, later in enumerate(parts):
         for earlier in parts[:k]:
-            found = _twins(earlier, later, made)
+            found = _equal_tensors(earlier, later, made)
             if found is not None and not any(t in outputs for t in found):
                 return found
     return {}
 
 
-def _twins(earlier: Tensor, later: Tensor, made: _Made) -> dict[Tensor, Tensor] | None:
+def _equal_tensors(earlier: Tensor, later: Tensor, made: _Made) -> dict[Tensor, Tensor] | None:
     """Tensors that are equal if these two are: the later ones by the earlier ones; None where their
     equations differ.
     """

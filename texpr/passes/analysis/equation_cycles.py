@@ -9,7 +9,7 @@ from texpr.ir.tensor import Equation, Invoke
 from texpr.ir.traverse import tensors
 
 
-def in_groups(equations: Sequence[Equation | Invoke]) -> list[list[int]]:
+def in_cycles(equations: Sequence[Equation | Invoke]) -> list[list[int]]:
     """Positions of the equations, producers first; the textual order where there is a choice.
     Those that need each other stand together.
     """
@@ -26,18 +26,18 @@ def in_groups(equations: Sequence[Equation | Invoke]) -> list[list[int]]:
     done: set[int] = set()
     while len(done) < len(equations):
         left = [k for k in range(len(equations)) if k not in done]
-        group = next(([k] for k in left if needs[k] - {k} <= done), None) or _circle(left, needs, done)
+        group = next(([k] for k in left if needs[k] - {k} <= done), None) or _next_cycle(left, needs, done)
         groups.append(group)
         done |= set(group)
     return groups
 
 
-def circles(equations: Sequence[Equation | Invoke]) -> list[frozenset[Tensor]]:
+def recurrence_cycles(equations: Sequence[Equation | Invoke]) -> list[frozenset[Tensor]]:
     """For each equation the tensors that are computed from its own, and it from them; none if it
     is no recurrence.
     """
     found = [frozenset[Tensor]()] * len(equations)
-    for group in in_groups(equations):
+    for group in in_cycles(equations):
         targets = frozenset(t for k in group for t in equations[k].targets)
         if len(group) > 1 or targets & set(read_by(equations[group[0]])):
             for k in group:
@@ -45,7 +45,7 @@ def circles(equations: Sequence[Equation | Invoke]) -> list[frozenset[Tensor]]:
     return found
 
 
-def _circle(left: list[int], needs: list[set[int]], done: set[int]) -> list[int]:
+def _next_cycle(left: list[int], needs: list[set[int]], done: set[int]) -> list[int]:
     """Equations that all need each other, and nothing else that is not done."""
     below = {k: _below(k, needs, done) for k in left}
     first = min(left, key=lambda k: (len(below[k]), k))

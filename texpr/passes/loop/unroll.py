@@ -17,7 +17,7 @@ from texpr.ir.loop_kind import PARALLEL, SERIAL, UNROLLED
 from texpr.ir.traverse import statements
 from texpr.passes.analysis.substitution import folded, folded_anew
 
-FEW = 8
+MOST_GUARDED_ITERATIONS = 8
 """Iterations of a triangle's last tile, at most, where what each does is all that is written."""
 
 
@@ -103,7 +103,11 @@ def _asks_which(loop: For) -> bool:
         [_of_iterations(s.cond, loop.var) for s in loop.body if isinstance(s, If)],
     )
     conditions = [c for c in asked if c is not None]
-    if loop.kind != SERIAL or not 1 < n <= FEW or not 1 < len(conditions) == len(loop.body):
+    if (
+        loop.kind != SERIAL
+        or not 1 < n <= MOST_GUARDED_ITERATIONS
+        or not 1 < len(conditions) == len(loop.body)
+    ):
         return False
     runs = sum(folded(c, {loop.var: index(k)}) is TRUE for c in conditions for k in range(n))
     return 3 * runs <= 2 * n * len(conditions)

@@ -10,7 +10,7 @@ from functools import lru_cache
 from texpr.ir.extern import extern_call
 from texpr.ir.loop import Kernel, Stmt
 from texpr.ir.tensor import Invoke, Program
-from texpr.passes.analysis.equation_cycles import in_groups, read_by
+from texpr.passes.analysis.equation_cycles import in_cycles, read_by
 from texpr.passes.lowering.naive_nest import Nests
 from texpr.passes.lowering.recurrences import recurrence
 from texpr.passes.tensor.inline_calls import inline_calls
@@ -39,7 +39,7 @@ def loops_of(program: Program) -> Kernel:
     equations = program.equations
     nests = Nests(program)
     body: list[Stmt] = []
-    for group in in_groups(equations):
+    for group in in_cycles(equations):
         first = equations[group[0]]
         if isinstance(first, Invoke):
             body.append(extern_call(first, group[0]))

@@ -17,11 +17,12 @@ from texpr.passes.math.coefficients import COS_F64, HALF_PI, INVERSE_PI, PI_F64,
 from texpr.passes.math.double_double import Pair, Pairs
 from texpr.passes.math.primitives import Arithmetic
 
-FAR = 2.0**44
+LARGE_ANGLE = 2.0**44
+"""|x| from which on an angle is reduced with more parts of pi."""
 
 
-def near_angle(m: Arithmetic, x: Expr) -> tuple[Pair, Expr]:
-    """Of |x| < 2^44: the angle, and an integer whose lower bits count quarter turns."""
+def reduce_small_angle(m: Arithmetic, x: Expr) -> tuple[Pair, Expr]:
+    """Reduce |x| < 2^44: the angle, and an integer whose lower bits count quarter turns."""
     p = Pairs(m, True)
     k, shifted = m.nearest(x, 2 * INVERSE_PI, 0)
     first, second, third = (math.ldexp(part, -1) for part in PI_F64)
@@ -31,8 +32,8 @@ def near_angle(m: Arithmetic, x: Expr) -> tuple[Pair, Expr]:
     return p.ordered(a, m.fma(k, -third, b)), m.bits(shifted)  # type: ignore[arg-type]
 
 
-def far_angle(m: Arithmetic, x: Expr) -> tuple[Pair, Expr]:
-    """Of 2^44 <= |x| < infinity; NaN beyond."""
+def reduce_large_angle(m: Arithmetic, x: Expr) -> tuple[Pair, Expr]:
+    """Reduce 2^44 <= |x| < infinity; NaN beyond."""
     p = Pairs(m, True)
     exponent = m.bitwise("bit_and", m.bitwise("shr", m.bits(x), m.mantissa), 2 * m.bias + 1)
     group = m.bitwise("bit_and", m.bitwise("shr", m.whole_sub(exponent, m.bias + 44), 5), 31)

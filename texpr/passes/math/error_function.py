@@ -27,8 +27,8 @@ from texpr.passes.math.logarithm import log_of_normal, log_parts
 from texpr.passes.math.primitives import DOUBLE, Arithmetic
 from texpr.passes.math.roots import erfc
 
-FAR = 4.25
-"""-log(1 - x^2) from which on erfinv has another polynomial: of |x| above 0.9928."""
+TAIL_START = 4.25
+"""Value of -log(1 - x^2) from which on erfinv has another polynomial: of |x| above 0.9928."""
 SLOPE = 0.2
 """Of erfinv(x) / x in w, about."""
 INVERSE = 1.3
@@ -78,18 +78,20 @@ def _erfinv_single(m: Arithmetic, x: Expr) -> Expr:
     d = replace(DOUBLE, native=m.native)
     wide = d.cast(x, F64)
     far = _far(d, wide, d.neg(Pairs(d, False).log(d.fma(d.neg(wide), wide, 1.0))[0]))
-    return m.rarely(m.compare(">", t, FAR - ERFINV_CENTRE), m.cast(far, F32), near)
+    return m.rarely(m.compare(">", t, TAIL_START - ERFINV_CENTRE), m.cast(far, F32), near)
 
 
 def _far(m: Arithmetic, x: Expr, w: Expr) -> Expr:
-    return m.fma(x, m.polynomial(m.sub(m.call("sqrt", m.at_least(w, FAR - 0.01)), 4.0), ERFINV_FAR), -0.0)
+    return m.fma(
+        x, m.polynomial(m.sub(m.call("sqrt", m.at_least(w, TAIL_START - 0.01)), 4.0), ERFINV_FAR), -0.0
+    )
 
 
 def _erfinv_double(m: Arithmetic, x: Expr) -> Expr:
     rest = m.sub(1.0, x)
     w = m.neg(log_of_normal(m, m.mul(rest, m.add(x, 1.0))))
     near = m.fma(x, m.polynomial(m.sub(w, ERFINV_CENTRE), ERFINV_NEAR), -0.0)
-    y = m.select(m.compare("<", w, FAR), near, _far(m, x, w))
+    y = m.select(m.compare("<", w, TAIL_START), near, _far(m, x, w))
     beyond = m.sub(rest, erfc(Pairs(m, True), y))
     error = m.select(m.compare("<", x, 0.5), m.sub(erf(m, y), x), beyond)
     step = m.mul(error, m.mul(exp(m, m.mul(y, y)), 0.5 * math.sqrt(math.pi)))

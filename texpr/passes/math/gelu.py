@@ -18,8 +18,8 @@ from texpr.passes.math.roots import erfc_ratio, less
 
 END = 5.6
 """From here on gelu(x) is x in f32."""
-FAR = 4.25
-"""Of -x, from which on `GELU_NEAR` has too few digits."""
+TAIL_START = 4.25
+"""Value of -x from which on `GELU_NEAR` has too few digits."""
 
 
 def gelu(m: Arithmetic, x: Expr) -> Expr:
@@ -40,11 +40,11 @@ def _single(m: Arithmetic, x: Expr) -> Expr:
     power = d.mul(square, square)
     near = m.sub(m.at_least(x, -0.0), m.cast(d.mul(d.mul(t, power), power), F32))
     far = m.neg(m.cast(_far(d, d.cast(m.at_most(size, 15.0), F64)), F32))
-    return m.rarely(m.compare("<", x, -FAR), far, near)
+    return m.rarely(m.compare("<", x, -TAIL_START), far, near)
 
 
 def _far(d: Arithmetic, t: Expr) -> Expr:
-    """g(t) from `FAR` to 15, where f32 has no number but 0."""
+    """g(t) from `TAIL_START` to 15, where f32 has no number but 0."""
     p = Pairs(d, False)
     (power, _), _, shifted = p.exp(p.product((d.mul(t, -0.5), None), (t, None)), d.bias)
     return d.mul(d.mul(power, d.polynomial(t, GELU_FAR)), d.from_exponent(shifted))

@@ -14,13 +14,13 @@ from texpr.ir.dtypes import F32, F64
 from texpr.ir.expr import Compare, Expr
 from texpr.passes.math.primitives import DOUBLE, Arithmetic
 
-STEP = 50
+EXPONENT_STEP = 50
 
 
 def _distant(a: Expr, b: Expr, gap: int) -> Expr:
     """The rest of a / b in f64 for a >= 0 and b > 0 whose exponents lie at most `gap` apart."""
     m, rest = DOUBLE, a
-    for shift in reversed(range(STEP, gap, STEP)):
+    for shift in reversed(range(EXPONENT_STEP, gap, EXPONENT_STEP)):
         unit = b
         for power in [512] * (shift // 512) + [shift % 512]:
             unit = m.mul(unit, 2.0**power)
@@ -43,7 +43,7 @@ def fmod(m: Arithmetic, a: Expr, b: Expr) -> Expr:
         far = m.cast(_distant(m.cast(x, F64), m.cast(y, F64), 300), F32)
     else:
         far = _distant(x, y, 2150)
-    rest = m.rarely(m.compare(">", x, m.mul(y, 2.0 ** min(STEP, m.mantissa))), far, _step(m, x, y))
+    rest = m.rarely(m.compare(">", x, m.mul(y, 2.0 ** min(EXPONENT_STEP, m.mantissa))), far, _step(m, x, y))
     return m.with_sign_of(m.select(m.compare("<", x, y), x, rest), a)
 
 

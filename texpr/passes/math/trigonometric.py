@@ -1,7 +1,8 @@
-"""sin and cos: x = k pi + r with |r| <= pi/2 (cos: k - 1/2 instead of k), then one odd polynomial; an odd k flips the sign.
+"""sin and cos: x = k pi + r with |r| <= pi/2 (cos: k - 1/2 instead of k), then one odd polynomial;
+an odd k flips the sign.
 
 f32 is computed in f64. f64 from 2^44 on, where k pi is no longer known well enough from three parts
-of pi, takes a branch that is rarely run: `argument_reduction.far_angle`. tan is the quotient of
+of pi, takes a branch that is rarely run: `argument_reduction.reduce_large_angle`. tan is the quotient of
 both.
 """
 
@@ -9,7 +10,12 @@ from __future__ import annotations
 
 from texpr.ir.dtypes import F32
 from texpr.ir.expr import Expr
-from texpr.passes.math.argument_reduction import FAR, far_angle, near_angle, sine_and_cosine
+from texpr.passes.math.argument_reduction import (
+    LARGE_ANGLE,
+    reduce_large_angle,
+    reduce_small_angle,
+    sine_and_cosine,
+)
 from texpr.passes.math.coefficients import INVERSE_PI, PI_F64, SIN_F64, SIN_PI_F32, TURNS
 from texpr.passes.math.double_double import Pair, Pairs
 from texpr.passes.math.primitives import DOUBLE, Arithmetic
@@ -85,7 +91,7 @@ def _double(m: Arithmetic, x: Expr, phase: float) -> Expr:
     y = m.fma(m.mul(square, r), m.polynomial(square, SIN_F64), r)
     if phase == 0:
         y = m.with_sign_of(y, r)  # of -0, which a sum loses
-    angle, quarters = far_angle(m, x)
+    angle, quarters = reduce_large_angle(m, x)
     quarters = quarters if phase == 0 else m.whole_add(quarters, 1)
     sine, cosine = sine_and_cosine(m, angle)
     pairs = Pairs(m, True)
@@ -94,7 +100,7 @@ def _double(m: Arithmetic, x: Expr, phase: float) -> Expr:
     distant = m.from_bits(
         m.bitwise("bit_xor", m.bits(distant), m.bitwise("shl", m.bitwise("shr", quarters, 1), 63))
     )
-    return m.rarely(m.compare(">=", m.call("abs", x), FAR), distant, _flip(y, shifted, phase))
+    return m.rarely(m.compare(">=", m.call("abs", x), LARGE_ANGLE), distant, _flip(y, shifted, phase))
 
 
 def tan(m: Arithmetic, x: Expr) -> Expr:
@@ -102,12 +108,16 @@ def tan(m: Arithmetic, x: Expr) -> Expr:
     return (
         _tan_single(m, x)
         if m.real == F32
-        else m.rarely(m.compare(">=", m.call("abs", x), FAR), _tangent(m, *far_angle(m, x)), _tan_near(m, x))
+        else m.rarely(
+            m.compare(">=", m.call("abs", x), LARGE_ANGLE),
+            _tangent(m, *reduce_large_angle(m, x)),
+            _tan_near(m, x),
+        )
     )
 
 
 def _tan_near(m: Arithmetic, x: Expr) -> Expr:
-    y = _tangent(m, *near_angle(m, x))
+    y = _tangent(m, *reduce_small_angle(m, x))
     return m.select(m.compare("==", x, 0.0), x, y)
 
 

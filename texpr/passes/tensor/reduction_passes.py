@@ -39,7 +39,7 @@ from texpr.ir.traverse import (
     walk,
     with_children,
 )
-from texpr.passes.analysis.equation_cycles import circles
+from texpr.passes.analysis.equation_cycles import recurrence_cycles
 from texpr.passes.analysis.iteration_ranges import longest, needed_by
 from texpr.passes.analysis.substitution import with_fresh_variables
 from texpr.passes.tensor.argmax import first_place, index_of
@@ -145,7 +145,7 @@ def hoist(program: Program) -> Program:
     """
     names = {t.name for t in (*program.inputs, *program.outputs, *program.temporaries)}
     equations: list[Equation | Invoke] = []
-    found = cache(lambda: circles(program.equations))
+    found = cache(lambda: recurrence_cycles(program.equations))
     for k, equation in enumerate(program.equations):
         circle = partial(lambda k: found()[k], k)
         equations += (
