@@ -268,7 +268,7 @@ def private_temporaries(
     return tuple(t for t in kernel.temporaries if t in inside and poly.flow_stays_within(kernel, t, around))
 
 
-def twins(
+def private_copies(
     kernel: Kernel, loop: For, suffix: str, among: Collection[Tensor] | None = None
 ) -> dict[Tensor, Tensor]:
     """Temporaries (of these only, if given) whose values stay within an iteration of `loop`, with

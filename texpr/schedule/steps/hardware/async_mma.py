@@ -67,7 +67,7 @@ def async_mma(kernel: Kernel, loop: str | Var, groups: int = 0) -> Kernel:
     found = find_loops(kernel, loop)
     after = kernel
     for old in found:
-        after = _begun(after, old, groups)
+        after = _issue_products(after, old, groups)
     if after is kernel:
         raise no_products_error(kernel, found[0])
     return check_arrivals(after)
@@ -83,7 +83,7 @@ def no_products_error(kernel: Kernel, loop: For, step: str = "async_mma") -> Sch
     )
 
 
-def _begun(kernel: Kernel, loop: For, groups: int) -> Kernel:
+def _issue_products(kernel: Kernel, loop: For, groups: int) -> Kernel:
     """The loop of a kernel with its products begun; the kernel itself if there are none, as in
     what fills buffers before a loop.
     """

@@ -67,7 +67,7 @@ def prefetch(
         )
     for n in users:
         _check_addresses(kernel, n, t, distance)
-    return replace_loops(kernel, users, lambda n: replace(n, body=_asking(n, t, distance, within)))
+    return replace_loops(kernel, users, lambda n: replace(n, body=_with_prefetches(n, t, distance, within)))
 
 
 def _ahead(loop: For, distance: int) -> Mapping[Var, Expr]:
@@ -88,7 +88,7 @@ def _below(loop: For, within: Sequence[For]) -> list[For]:
     return [n for n in walk(loop) if isinstance(n, For) and any(n is other for other in within)]
 
 
-def _asking(loop: For, t: Tensor, distance: int, within: Sequence[For]) -> tuple[Stmt, ...]:
+def _with_prefetches(loop: For, t: Tensor, distance: int, within: Sequence[For]) -> tuple[Stmt, ...]:
     """The body of the loop with a prefetch in front of each reader in one of the loops `within`."""
     ahead = _ahead(loop, distance)
     inside = {id(s) for n in _below(loop, within) for s in stores(n)}

@@ -36,10 +36,10 @@ from texpr.schedule.structure.loops import (
     find_loops,
     loops_around,
     paths,
+    private_copies,
     replace_loops,
     shortest,
     span_of,
-    twins,
     with_temporaries,
 )
 from texpr.support.errors import ScheduleError
@@ -72,7 +72,10 @@ def partition(kernel: Kernel, loop: str | Var) -> Kernel:
     if not bounded:
         raise _no_bounds(kernel, found)
     cuts = {n.var: _cuts(kernel, n, bounds[n.var]) for n in bounded}
-    own = {n.var: [twins(kernel, n, part) for part in ("before", "first", "last", "beyond")] for n in bounded}
+    own = {
+        n.var: [private_copies(kernel, n, part) for part in ("before", "first", "last", "beyond")]
+        for n in bounded
+    }
 
     def make(n: For) -> tuple[Stmt, ...]:
         start, full, after, end = cuts[n.var]

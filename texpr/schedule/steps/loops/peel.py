@@ -12,7 +12,13 @@ from texpr.ir.loop import For, Kernel, Stmt
 from texpr.passes.analysis.substitution import folded, folded_anew, over_tensors, with_fresh_variables
 from texpr.passes.loop.simplify_guards import drop_guards
 from texpr.schedule.steps.registry import step
-from texpr.schedule.structure.loops import find_loops, replace_loops, span_of, twins, with_temporaries
+from texpr.schedule.structure.loops import (
+    find_loops,
+    private_copies,
+    replace_loops,
+    span_of,
+    with_temporaries,
+)
 from texpr.support.errors import ScheduleError
 
 MOST_ITERATIONS = 1 << 31
@@ -51,7 +57,7 @@ def peel(kernel: Kernel, loop: str | Var, first: int, last: int) -> Kernel:
                 code="peel",
                 help="give counts of at least 0 that fit",
             )
-    own = {n.var: (twins(kernel, n, "first"), twins(kernel, n, "last")) for n in found}
+    own = {n.var: (private_copies(kernel, n, "first"), private_copies(kernel, n, "last")) for n in found}
 
     def make(n: For) -> tuple[Stmt, ...]:
         head, tail = own[n.var]

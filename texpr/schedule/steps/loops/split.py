@@ -15,9 +15,9 @@ from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import (
     check_new_names,
     find_loops,
+    private_copies,
     replace_loops,
     span_of,
-    twins,
     with_temporaries,
 )
 from texpr.support.errors import ScheduleError
@@ -102,7 +102,7 @@ def _with_rest(
     """Tiles, and what is left over of some loops in loops of their own or in a tile that overlaps."""
     if tail == "overlap":
         check_again(kernel, ragged, factor)
-    own = {n.var: twins(kernel, n, "rest") for n in ragged}
+    own = {n.var: private_copies(kernel, n, "rest") for n in ragged}
     pieces = partial(peeled, kernel) if tail == "peel" else overlapped
 
     def tiles(n: For) -> Stmt | tuple[Stmt, ...]:

@@ -18,7 +18,7 @@ from texpr.passes.loop.check_async import check_arrivals
 from texpr.passes.lowering.naive_nest import guarded
 from texpr.schedule.legality.independence import check_changed
 from texpr.schedule.legality.refusal import refused
-from texpr.schedule.steps.placement.pipeline_async import begun, check_copies, running_on
+from texpr.schedule.steps.placement.pipeline_async import check_copies, issue_ahead, running_on
 from texpr.schedule.steps.placement.producer import Production, find_production, find_tensor, replaced
 from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.indices import moved_to, number, remainder, tidy
@@ -27,12 +27,12 @@ from texpr.schedule.structure.loops import (
     find_loops,
     loops_around,
     path_to,
+    private_copies,
     qualified,
     replace_loops,
     span_of,
     stores,
     text_of,
-    twins,
     with_temporaries,
 )
 from texpr.support.errors import ScheduleError
@@ -110,7 +110,7 @@ def pipeline(
     buffered = _buffered(kernel, buffers, remainder(number([*outer, loop]), depth), depth)
     if asynchronous:
         check_copies(kernel, [p.tensor for p in stage])
-        after = begun(buffered, loop, ahead, lead, len(outer))
+        after = issue_ahead(buffered, loop, ahead, lead, len(outer))
     else:
         after = _moved(buffered, loop, ahead, lead)
     early = {s for k in ahead for s in stores(loop.body[k])}
@@ -322,4 +322,4 @@ def _own(kernel: Kernel, loop: For, statements: Sequence[Stmt], suffix: str) -> 
         }
         for inside in (True, False)
     )
-    return twins(kernel, loop, suffix, here - others)
+    return private_copies(kernel, loop, suffix, here - others)

@@ -108,7 +108,7 @@ def running_on(kernel: Kernel, loop: For, through: str | Var, lead: int) -> list
     return outer
 
 
-def begun(kernel: Kernel, loop: For, early: Sequence[int], lead: int, depth: int = 0) -> Kernel:
+def issue_ahead(kernel: Kernel, loop: For, early: Sequence[int], lead: int, depth: int = 0) -> Kernel:
     """The copies at these places in the loop's body begin `lead` iterations before the rest, which
     waits for them.
 
