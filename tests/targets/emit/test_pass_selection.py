@@ -46,11 +46,13 @@ def test_elements_that_move_with_the_innermost_loop_are_plain(text: str, expecte
 @pytest.mark.parametrize("name", ["add", "tanh", "gelu", "shift_left", "isnan", "asinh", "diagonal", "sin"])
 def test_few_passes_or_none_make_loops_as_short(name: str):
     plain, text = emitted(getattr(tx.ops, name), 1000, scheduled=True)
-    assert plain and (fewer := next((passes for passes in (llvm.NONE, llvm.FEW) if passes in text), ""))
+    assert plain and (
+        fewer := next((passes for passes in (llvm.NO_PASSES, llvm.FEW_PASSES) if passes in text), "")
+    )
     native = find_target("native")
     few, all_of_them = (
         llvm.generate(each, native.triple, native.cpu, native.features).assembly
-        for each in (text, text.replace(fewer, llvm.BY_FUNCTION))
+        for each in (text, text.replace(fewer, llvm.FUNCTION_PASSES))
     )
     assert sum(map(len, inner_loops(few))) <= 1.01 * sum(map(len, inner_loops(all_of_them)))
 
@@ -112,7 +114,7 @@ def test_what_stays_the_same_is_read_before_loops(text: str, size: int):
     _, few = emitted(tx.op(text), size, scheduled=True)
     code = [
         llvm.generate(each, native.triple, native.cpu, native.features).assembly
-        for each in (few, few.replace(llvm.REGISTERS, llvm.BY_FUNCTION))
+        for each in (few, few.replace(llvm.REGISTER_PASSES, llvm.FUNCTION_PASSES))
     ]
     assert max(map(len, inner_loops(code[0]))) <= 1.05 * max(map(len, inner_loops(code[1])))
 
@@ -126,9 +128,9 @@ def test_few_passes_keep_sums_in_registers(text: str, size: int):
     if not native.machine.vector_registers >= 32:
         pytest.skip("tiles for fewer registers are others")
     _, few = emitted(tx.op(text), size, scheduled=True)
-    assert llvm.REGISTERS in few
+    assert llvm.REGISTER_PASSES in few
     longest = []
-    for each in (few, few.replace(llvm.REGISTERS, llvm.BY_FUNCTION)):
+    for each in (few, few.replace(llvm.REGISTER_PASSES, llvm.FUNCTION_PASSES)):
         loops = inner_loops(llvm.generate(each, native.triple, native.cpu, native.features).assembly)
         longest.append(max((loop for loop in loops if any("fmadd" in n for n in loop)), key=len))
     assert len(longest[0]) <= 1.05 * len(longest[1]) and not any("rsp" in n for n in longest[0])

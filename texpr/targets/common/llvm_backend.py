@@ -18,19 +18,19 @@ from texpr.targets.common.records import Code
 
 _ready = False
 
-BY_FUNCTION = '"texpr-passes"="by function"'
+FUNCTION_PASSES = '"texpr-passes"="by function"'
 """An attribute in a text whose functions need nothing of LLVM's passes over modules, which take
 twice as long. What those do beside: values that loops carry from iteration to iteration in memory
 stay in registers."""
-REGISTERS = '"texpr-passes"="registers"'
+REGISTER_PASSES = '"texpr-passes"="registers"'
 """An attribute in a text whose sums are in registers (`emit.pass_selection.sums_in_registers`), for
 a processor that adds up addresses as it loads. One of LLVM's passes makes small buffers into
 registers; equal values are computed once as it is written."""
-FEW = '"texpr-passes"="few"'
+FEW_PASSES = '"texpr-passes"="few"'
 """An attribute in a text of loops over elements (`emit.pass_selection.is_plain`), where most of
 what LLVM's passes over functions look for is not there: three of them take half of the time for the
 same code. Code generation moves addresses out of loops."""
-NONE = '"texpr-passes"="none"'
+NO_PASSES = '"texpr-passes"="none"'
 """An attribute in a text of such loops that compute floats, without branches for rare numbers or
 conversions: equal values are computed once as it is written, and code generation picks the same
 instructions from it."""
@@ -78,14 +78,14 @@ def optimized(text: str, triple: str, tm: llvm.TargetMachine) -> llvm.ModuleRef:
     with _freed(llvm.create_new_module_pass_manager()) as passes:
         passes.add_always_inliner_pass()
         passes.run(module, builder)
-    if NONE in text:
+    if NO_PASSES in text:
         return module
-    if not any(each in text for each in (FEW, REGISTERS, BY_FUNCTION)):
+    if not any(each in text for each in (FEW_PASSES, REGISTER_PASSES, FUNCTION_PASSES)):
         with _freed(builder.getModulePassManager()) as passes:
             passes.run(module, builder)
         return module
     with _freed(
-        builder.getFunctionPassManager() if BY_FUNCTION in text else _few_passes(REGISTERS in text)
+        builder.getFunctionPassManager() if FUNCTION_PASSES in text else _few_passes(REGISTER_PASSES in text)
     ) as passes:
         for function in module.functions:
             if not function.is_declaration:

@@ -1,5 +1,5 @@
-"""Tile registers (AMX), 16 rows of 64 bytes: instructions that multiply tiles, and that move operands
-to them and sums back.
+"""Tile registers (AMX), 16 rows of 64 bytes: instructions that multiply tiles, and that move
+operands to them and sums back.
 
 Buffers of scope `tile` are such registers, of which there are eight. How many rows and bytes they
 have is loaded in front of the outermost loop that uses them, and they are given back where the

@@ -145,9 +145,9 @@ def _passes(emitter: Emitter) -> str:
         return ""
     if not is_plain(emitter.kernel):
         return (
-            llvm.REGISTERS
+            llvm.REGISTER_PASSES
             if emitter.adds_addresses and sums_in_registers(emitter.kernel)
-            else llvm.BY_FUNCTION
+            else llvm.FUNCTION_PASSES
         )
     floats = all(t.dtype.is_float for t in emitter.kernel.outputs)
     # Of functions that are computed in wider numbers, constants fill the registers: where they are
@@ -155,7 +155,7 @@ def _passes(emitter: Emitter) -> str:
     converts = any(
         isinstance(n, Cast) for s in statements(emitter.kernel) if isinstance(s, Store) for n in walk(s.value)
     )
-    return llvm.NONE if floats and not converts and not emitter.slow_paths else llvm.FEW
+    return llvm.NO_PASSES if floats and not converts and not emitter.slow_paths else llvm.FEW_PASSES
 
 
 def _allocate_outside(emitter: Emitter, kernel: Kernel) -> None:

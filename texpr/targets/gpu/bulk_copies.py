@@ -34,7 +34,8 @@ PARAMETER = 'ptr byval([128 x i8]) align 64 "nvvm.grid_constant"'
 MAP_BYTES = 128
 MOST_RANK, MOST_EXTENT = 5, 256
 _UNIT, _LINE, _ROWS = 16, 128, 8
-"""Bytes that rows and strides are multiples of; bytes of a row of the swizzle; rows of the swizzle."""
+"""Bytes that rows and strides are multiples of; bytes of a row of the swizzle; rows of the swizzle.
+"""
 _COUNTER = 8
 _EXPECT = "llvm.nvvm.mbarrier.arrive.expect.tx.scope.cta.space.cta"
 _ENDED = "llvm.nvvm.mbarrier.try.wait.parity.scope.cta.space.cta"
