@@ -83,23 +83,28 @@ def test_names_and_older_names_differ():
 
 OLDER = """\
 allow_fma: contract()
-partition: partition("j")
-unroll_and_jam: unroll_and_jam("i", 2)
-set_scope: set_scope("C_acc", "stack")
-expand_dim: expand_dim("C_acc", "j")
+partition: separate("j")
+unroll_and_jam: jam("i", 2)
+set_scope: scope("C_acc", "stack")
+expand_dim: expand("C_acc", "j")
 bind: bind("i", "block.x", at_most=4)
-nontemporal: nontemporal("C")
-merge: merge("C.i", "C.j")
-fold_storage: fold_storage("C_acc", 0)
-drop_padding: drop_padding("k", finite=True)
-mask_to_zero: mask_to_zero("C")
-exp_to_exp2: exp_to_exp2("C")
-tanh_to_sigmoid: tanh_to_sigmoid("C")
-online_softmax: online_softmax("C", 4)
-bulk_copy: bulk_copy("k")
-async_mma: async_mma("k", 1)
-commit_mma_group: commit_mma_group("k")
+nontemporal: stream("C")
+merge: join("C.i", "C.j")
+fold_storage: fold("C_acc", 0)
+drop_padding: trim("k", finite=True)
+mask_to_zero: widen("C")
+exp_to_exp2: base2("C")
+tanh_to_sigmoid: logistic("C")
+online_softmax: online("C", 4)
+bulk_copy: bulk("k")
+async_mma: in_flight("k", 1)
+commit_mma_group: together("k")
 """
+
+
+def test_every_older_name_is_tried():
+    tried = {line.partition(": ")[2].partition("(")[0] for line in OLDER.splitlines()}
+    assert aliases().keys() == tried - {"bind"}
 
 
 @pytest.mark.parametrize("line", OLDER.splitlines())
@@ -119,14 +124,11 @@ def test_scripts_with_older_names_mean_the_same(line: str):
 
 
 def test_an_older_script_is_replayed():
-    older = 'unroll_and_jam("i", 2)\nallow_fma("sums")\nbind("j", "block.x", at_most=4)\n'
+    older = 'jam("i", 2)\ncontract("sums")\nbind("j", "block.x", at_most=4)\n'
     s = tx.schedule(PRODUCT_OP, N=8, M=8, K=4).replay(older)
     assert s.script() == 'unroll_and_jam("i", 2)\nallow_fma("sums")\nbind("j", "block.x", max_blocks=4)\n'
     by_methods = (
-        tx.schedule(PRODUCT_OP, N=8, M=8, K=4)
-        .unroll_and_jam("i", 2)
-        .allow_fma("sums")
-        .bind("j", "block.x", at_most=4)
+        tx.schedule(PRODUCT_OP, N=8, M=8, K=4).jam("i", 2).contract("sums").bind("j", "block.x", at_most=4)
     )
     assert by_methods.script() == s.script()
 
