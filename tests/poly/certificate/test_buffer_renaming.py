@@ -1,5 +1,5 @@
-"""Certificates of buffers whose elements hold one value after another: what `fold` and `pipeline`
-make, and faults planted in it; sums that leave a buffer and come back."""
+"""Certificates of buffers whose elements hold one value after another: those of `fold_storage` and
+`pipeline`, and faults planted in it; sums that leave a buffer and come back."""
 
 from __future__ import annotations
 

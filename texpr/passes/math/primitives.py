@@ -19,7 +19,7 @@ Operand = Expr | float | int
 class Arithmetic:
     """Operations on floats of type `real` and on integers of the same width.
 
-    No sum has a product as operand: what could be fused is fused already, so a kernel's `contract`
+    No sum has a product as operand: what could be fused is fused already, so a kernel's `fma`
     changes nothing here.
 
     Attributes:

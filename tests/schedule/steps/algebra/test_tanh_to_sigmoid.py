@@ -1,4 +1,4 @@
-"""`logistic`: quotients for sums of 1 and a tanh stay within the stated bound, the certificate
+"""`tanh_to_sigmoid`: quotients for sums of 1 and a tanh stay within the stated bound, the certificate
 derives them, and says so.
 """
 

@@ -148,7 +148,7 @@ def test_complaints(steps: str, said: str, help: str):
 
 
 def test_another_home_has_no_banks():
-    """`scope` forgets the swizzle."""
+    """`set_scope` forgets the swizzle."""
     s = tx.schedule(tx.op(HALF), M=64, N=64, K=64).replay(
         'cache_read("B", "i")\nset_scope("B_cache", "shared")\nswizzle("B_cache", 8, 8, 64)'
     )

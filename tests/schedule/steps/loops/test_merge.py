@@ -1,4 +1,4 @@
-"""`join`: loops that follow each other run in turns, every bit stays, and what would run too
+"""`merge`: loops that follow each other run in turns, every bit stays, and what would run too
 early is refused.
 """
 
