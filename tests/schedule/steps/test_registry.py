@@ -102,6 +102,16 @@ commit_mma_group: together("k")
 """
 
 
+def test_errors_of_a_step_have_its_name():
+    """Modules whose `STEP` is the code of their errors name their own step."""
+    named = {
+        rule.name: found
+        for rule in rules().values()
+        if isinstance(found := getattr(import_module(rule.function.__module__), "STEP", None), str)
+    }
+    assert len(named) > 5 and all(name == found for name, found in named.items())
+
+
 def test_every_older_name_is_tried():
     tried = {line.partition(": ")[2].partition("(")[0] for line in OLDER.splitlines()}
     assert aliases().keys() == tried - {"bind"}
