@@ -108,6 +108,13 @@ def numpy_dtype(t: DType) -> np.dtype:
     return _NUMPY.get(t) or _BITS[t.bits]
 
 
+def native_dtype(dtype: np.dtype) -> np.dtype:
+    """The dtype in native byte order, as NumPy's own object: native calls compare identities, and
+    `newbyteorder` makes objects anew.
+    """
+    return np.dtype(dtype.type)
+
+
 def from_numpy(dtype: np.dtype) -> DType | None:
     """The element type of a NumPy dtype, byte order aside; None where there is none. Those of
     ml_dtypes count where texpr has the type.

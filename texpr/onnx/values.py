@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from texpr.graph import Symbolic
-from texpr.ir.dtypes import DType, as_bits, from_numpy, readable, stored
+from texpr.ir.dtypes import DType, as_bits, from_numpy, native_dtype, readable, stored
 from texpr.support.errors import CallError
 
 MOST_NAMES = 4
@@ -41,7 +41,7 @@ class Known:
         if dtype is None:
             raise CallError(f"an array has dtype {found.dtype}, which texpr does not have", code="dtype")
         stored = as_bits(found, dtype)
-        return Known(np.ascontiguousarray(stored, stored.dtype.newbyteorder("=")).reshape(found.shape), dtype)
+        return Known(np.ascontiguousarray(stored, native_dtype(stored.dtype)).reshape(found.shape), dtype)
 
     @staticmethod
     def rounded(numbers: object, dtype: DType) -> Known:

@@ -12,7 +12,7 @@ from texpr.graph.capture.protocol import value_of
 from texpr.graph.capture.variable import Variable
 from texpr.graph.lazy.dlpack_dtypes import taken_over
 from texpr.graph.lazy.lazy_tensor import Tensor, transfer
-from texpr.ir.dtypes import DType, as_bits, from_numpy, int_range, stored
+from texpr.ir.dtypes import DType, as_bits, from_numpy, int_range, native_dtype, stored
 from texpr.runtime import gpu
 from texpr.runtime.call.convert import is_masked
 from texpr.support.errors import CallError, Error
@@ -94,7 +94,7 @@ def _as_array(data: object, dtype: object) -> tuple[np.ndarray, DType]:
 
 
 def _contiguous(array: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(array, array.dtype.newbyteorder("=")).reshape(array.shape)
+    return np.ascontiguousarray(array, native_dtype(array.dtype)).reshape(array.shape)
 
 
 def of_bits(

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from texpr.ir.dtypes import F32, F64, DType, as_bits, from_numpy, numpy_dtype, readable, stored
+from texpr.ir.dtypes import F32, F64, DType, as_bits, from_numpy, native_dtype, numpy_dtype, readable, stored
 from texpr.runtime.call.convert import is_masked
 from texpr.support.errors import CallError
 
@@ -63,7 +63,7 @@ def as_input(value: object, dtype: DType | None) -> NetworkInput:
         return NetworkInput(array, found)
     if found == dtype:
         return NetworkInput(
-            np.ascontiguousarray(array, array.dtype.newbyteorder("=")).reshape(array.shape), dtype
+            np.ascontiguousarray(array, native_dtype(array.dtype)).reshape(array.shape), dtype
         )
     return NetworkInput(
         np.ascontiguousarray(stored(readable(array, found), dtype)).reshape(array.shape), dtype
