@@ -5,12 +5,15 @@ from __future__ import annotations
 import copy
 import gc
 import pickle
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 import texpr as tx
+from texpr.graph import Plan
 from texpr.graph.lazy import computation_cache
+from texpr.graph.lazy.evaluation import History
 
 
 @pytest.fixture(autouse=True)
@@ -257,3 +260,49 @@ def test_complaints(text: str):
     with pytest.raises(tx.CallError) as found:
         COMPLAINTS[text]()
     assert str(found.value) == text
+
+
+def plan_results(compute: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many tensors each of the plans computes that a computation runs."""
+    found: list[int] = []
+    run = History.run
+
+    def counted(history: History, plan: Plan) -> tuple:
+        found.append(len(plan.captured.outputs))
+        return run(history, plan)
+
+    monkeypatch.setattr(History, "run", counted)
+    compute()
+    return found
+
+
+def test_what_nobody_holds_is_not_stored(monkeypatch: pytest.MonkeyPatch):
+    """Tensors on the way are results of the plan if the program can ask for them."""
+    x = tx.tensor(np.arange(4, dtype="f4"))
+    assert plan_results(lambda: ((x * 2 + 1) / 3 - x).realize(), monkeypatch) == [1]
+    double = x * 2
+    assert plan_results(lambda: (double + double).realize(), monkeypatch) == [2]
+    assert plan_results(lambda: double.realize(), monkeypatch) == []
+    first, second = x + 1, None
+    kept = [first * 3]
+    second = kept[0] - 1
+    assert plan_results(lambda: second.realize(), monkeypatch) == [3]
+    np.testing.assert_array_equal(kept.pop().numpy(), (x.numpy() + 1) * 3)
+
+
+def test_what_another_call_uses_is_stored(monkeypatch: pytest.MonkeyPatch):
+    x = tx.tensor(np.arange(4, dtype="f4"))
+    shared = x * 2
+    first, second = shared + 1, shared - 1
+    del shared
+    assert plan_results(lambda: first.realize(), monkeypatch) == [2]
+    assert plan_results(lambda: second.realize(), monkeypatch) == [1]
+    np.testing.assert_array_equal(second.numpy(), x.numpy() * 2 - 1)
+
+
+def test_gradients_flow_through_what_was_not_stored():
+    w = tx.tensor(np.arange(3, dtype="f4"), requires_grad=True)
+    loss = ((w * 2 + 1) ** 2).sum()
+    loss.realize()
+    loss.backward()
+    np.testing.assert_allclose(w.grad.numpy(), 4 * (w.numpy() * 2 + 1))

@@ -4,6 +4,8 @@ leaves.
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +18,9 @@ from texpr.graph.lazy.lazy_tensor import Node, Tensor, apply_program, transfer
 from texpr.ir.tensor import Program
 from texpr.support.errors import CallError
 from texpr.support.options import current
+
+_OWN_REFERENCES = 3
+"""To a tensor that `History.is_held` looks at: two variables and an argument."""
 
 
 class History:
@@ -35,6 +40,7 @@ class History:
         self._place: dict[int, int] = {}
         """Of nodes and leaves by identity; leaves count from -1 down."""
         self._values: dict[int, int] = {}
+        self._uses: Counter[int] | None = None
         stack = [(t, False) for t in reversed(wanted)]
         while stack:
             t, ready = stack.pop()
@@ -61,6 +67,15 @@ class History:
             if t.value is not None and not t.requires_grad:
                 self._values[id(t.value)] = shared
         self._place[id(t)] = shared
+
+    def is_held(self, t: Tensor) -> bool:
+        """True if a tensor without a value is held by more than the calls of this history and the
+        caller's variable: it may be asked for. References that CPython does not count make a
+        tensor be computed again, and not wrong.
+        """
+        if self._uses is None:
+            self._uses = Counter(id(a) for n in self.nodes for a in n.arguments)
+        return t.value is None and sys.getrefcount(t) > self._uses[id(t)] + _OWN_REFERENCES
 
     def place(self, t: Tensor) -> tuple[int, int]:
         """The source of a tensor's value: a leaf, or a result of a node."""
@@ -106,7 +121,7 @@ def realize(wanted: Sequence[Tensor]) -> None:
 
 def _realize_on(device: str, wanted: Sequence[Tensor]) -> None:
     history = History(wanted, lambda t: t.value is not None)
-    outputs = [t for n in history.nodes for r in n.outputs if (t := r()) is not None and t.value is None]
+    outputs = [t for n in history.nodes for r in n.outputs if (t := r()) is not None and history.is_held(t)]
     outputs += [t for t in wanted if t.value is None and not any(t is o for o in outputs)]
     if outputs:
         key = "values", device, history.structure(), tuple(map(history.place, outputs))
