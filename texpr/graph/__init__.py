@@ -25,6 +25,8 @@ that can be printed:
    element by element may be written over what is not needed any more.
 5. `Plan`: what is known of the program, its `Memory`, and the `Runner`. Kernels and checks of
    values are entries of one table that native code walks through (`runtime.call.kernel_sequence`).
+   In calls the slots of kernels that read data or write results are bound to the caller's arrays and
+   to new ones (ADR 33); `fill`, `compute` and `commit` have arrays that stay, made at first use.
    A run that is interrupted there changes nothing; it begins anew where the handler of the signal
    does not raise: so no kernel of it may write data or variables, and tensors in the block are
    computed again. In-place updates are a table of their own: Ctrl-C waits until they are done and

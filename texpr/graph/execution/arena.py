@@ -22,12 +22,14 @@ class Arena:
         size: of the block.
         naive: what the tensors would take each in a place of its own.
         overwrites: tensors that are computed in the memory of others, which are gone then.
+        given: tensors whose memory callers give, and those that are computed in it before.
     """
 
     offset: Mapping[Tensor, int]
     size: int
     naive: int
     overwrites: Mapping[Tensor, Tensor] = field(default_factory=dict)
+    given: Mapping[Tensor, Tensor] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return (
@@ -84,24 +86,38 @@ def reuse_in_place(
     return over
 
 
-def make_arena(lives: Lifetimes, over: Mapping[Tensor, Tensor] | None = None) -> Arena:
+def make_arena(
+    lives: Lifetimes, over: Mapping[Tensor, Tensor] | None = None, given: Collection[Tensor] = ()
+) -> Arena:
     """Places where no two tensors that live at once overlap: the largest first, each at the lowest
     place that is free while it lives.
 
     Args:
         over: tensors that have the place of others, as `reuse_in_place` says.
+        given: tensors, live to the end, that have memory of their own elsewhere.
 
     Source: Pisarchyk and Lee, Efficient Memory Management for Deep Neural Net Inference, 2020.
     """
-    over = over or {}
-    alone, first = sum(map(_aligned_bytes, lives)), {}
+    over, first = dict(over or {}), {}
     for tensor in sorted(lives, key=lambda t: lives[t]):
-        first[tensor] = first[over[tensor]] if tensor in over else tensor
+        place = first[over[tensor]] if tensor in over else tensor
+        if tensor in given and tensor_bytes(place) > tensor_bytes(tensor):
+            del over[tensor]  # its own memory does not hold what would lie there before
+            place = tensor
+        first[tensor] = place
+    elsewhere = {first[t]: t for t in given if t in lives}
     whole = dict(lives)
     for tensor, place in first.items():
         whole[place] = min(whole[place][0], lives[tensor][0]), max(whole[place][1], lives[tensor][1])
-    offset, top = _assign_offsets({t: life for t, life in whole.items() if first[t] is t})
-    return Arena({t: offset[first[t]] for t in lives}, top, alone, over)
+    places = {t: life for t, life in whole.items() if first[t] is t and t not in elsewhere}
+    offset, top = _assign_offsets(places)
+    return Arena(
+        {t: offset[first[t]] for t in lives if first[t] in offset},
+        top,
+        sum(map(_aligned_bytes, lives)),
+        over,
+        {t: elsewhere[first[t]] for t in lives if first[t] in elsewhere},
+    )
 
 
 def _assign_offsets(lives: Lifetimes) -> tuple[dict[Tensor, int], int]:

@@ -5,15 +5,19 @@ variables as they are now.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from texpr.graph.capture.variable import array_of
-from texpr.graph.execution.arena import lifetimes, make_arena, reuse_in_place
+from texpr.graph.execution.arena import Arena, Lifetimes, lifetimes, make_arena, reuse_in_place
 from texpr.graph.execution.in_place_updates import LaunchOrder
 from texpr.graph.execution.interface import Interface
 from texpr.graph.execution.placement import HostScalars, Placement, device_of
 from texpr.graph.passes.flatten_calls import shape_of
+from texpr.ir.dtypes import numpy_dtype
 from texpr.ir.expr import Tensor
+from texpr.runtime.call.kernel_sequence import Parameter
 from texpr.runtime.gpu import HOST
 
 
@@ -21,7 +25,7 @@ class Memory:
     """The arrays of a plan.
 
     Attributes:
-        arena: where intermediate tensors and results lie.
+        arena: where intermediate tensors and results lie, where they stay (`fixed`).
         scalars: variables of one element on the host that a device reads.
         in_place: variables whose new values are written over the old ones.
         exchanged: variables whose new values are written to their spare arrays.
@@ -47,22 +51,63 @@ class Memory:
         self.scalars = HostScalars(placement, elsewhere)
         self.in_place = tuple(v for v, t in updates.items() if t in order.overwrites)
         self.exchanged = tuple(v for v in updates if v not in self.in_place)
-        constants = {t: placement.constant(a) for t, a in interface.constants.items()}
-        self.fixed: dict[Tensor, Any] = self._allocate(order, reuse) | constants | self.scalars.arrays
+        self._constants = {t: placement.constant(a) for t, a in interface.constants.items()}
+        self._lives, self._over = self._lifetimes(order, reuse)
+        self.arena = make_arena(self._lives, self._over)
 
-    def _allocate(self, order: LaunchOrder, reuse: bool) -> dict[Tensor, Any]:
-        """Arrays for data and for all that is computed, what is assigned to variables aside."""
+    def _lifetimes(self, order: LaunchOrder, reuse: bool) -> tuple[Lifetimes, Mapping[Tensor, Tensor]]:
+        """Live ranges of computed tensors, new values of variables aside, and the tensors that
+        lie in the memory of others.
+        """
         assigned = set(self._interface.updates.values())
-        launches, root, placement = order.all, self.root, self._placement
+        launches, root = order.all, self.root
         reads = [[root(t) for t in n.inputs] for n in launches]
         writes = [[root(t) for t in (*n.outputs, *n.scratch) if t not in assigned] for n in launches]
         lives = lifetimes([*zip(reads, writes)], set(self._interface.results))
         pairs = [n.overwrites if reuse else () for n in launches]
         outputs = [n.outputs for n in launches]
-        self.arena = make_arena(lives, reuse_in_place([*zip(reads, outputs)], pairs, lives))
-        block = placement.block(self.arena.size)
-        arrays = {t: placement.view(block, at, t) for t, at in self.arena.offset.items()}
-        return arrays | {t: placement.zeros(t) for t in self._interface.data}
+        return lives, reuse_in_place([*zip(reads, outputs)], pairs, lives)
+
+    @cached_property
+    def fixed(self) -> dict[Tensor, Any]:
+        """The arrays that stay, those of data and results among them. They are made when they are
+        asked for: calls have arrays of their callers.
+        """
+        data = {t: self._placement.zeros(t) for t in self._interface.data}
+        return self._block(self.arena) | data | self._constants | self.scalars.arrays
+
+    def _block(self, arena: Arena) -> dict[Tensor, Any]:
+        """Arrays in one block."""
+        block = self._placement.block(arena.size)
+        return {t: self._placement.view(block, at, t) for t, at in arena.offset.items()}
+
+    @cached_property
+    def _call_arena(self) -> Arena:
+        """Places of what is computed on the way from the arrays of a caller to results."""
+        return make_arena(self._lives, self._over, set(self._interface.results))
+
+    @cached_property
+    def _call_block(self) -> dict[Tensor, Any]:
+        return self._block(self._call_arena)
+
+    def call_arrays(self, parameters: Mapping[Tensor, Parameter]) -> dict[Tensor, Any]:
+        """All tensors as arrays, data and results as parameters of a call.
+
+        Args:
+            parameters: those of the data and of the results.
+        """
+        inside = {
+            t: replace(parameters[result], shape=shape_of(t), dtype=numpy_dtype(t.dtype))
+            for t, result in self._call_arena.given.items()
+        }
+        return self._with_variables(self._call_block | self._constants | dict(parameters) | inside)
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes that runs need: those of calls, and those that `fixed` has."""
+        if "fixed" not in self.__dict__:
+            return self._call_arena.size
+        return self.arena.size + sum(self.fixed[t].nbytes for t in self._interface.data)
 
     def root(self, tensor: Tensor) -> Tensor:
         """The tensor whose memory this one is."""
@@ -72,7 +117,13 @@ class Memory:
         """All tensors as arrays, with those that the variables have now, and `replaced` in the
         place of others.
         """
-        arrays, updates = dict(self.fixed), self._interface.updates
+        return self._with_variables(dict(self.fixed), replaced)
+
+    def _with_variables(
+        self, arrays: dict[Tensor, Any], replaced: Mapping[Tensor, Any] | None = None
+    ) -> dict[Tensor, Any]:
+        """The same with the variables, and with the tensors that are views."""
+        updates = self._interface.updates
         for variable, tensor in self._interface.variables.items():
             if tensor not in self.scalars.arrays:
                 arrays[tensor] = array_of(variable)
@@ -81,6 +132,11 @@ class Memory:
         }
         arrays |= replaced or {}
         return arrays | {t: arrays[source].reshape(shape_of(t)) for t, source in self._views.items()}
+
+    @property
+    def assigned(self) -> list[Any]:
+        """The arrays of variables that the next run writes."""
+        return [*map(array_of, self.in_place), *(v.arrays()[1] for v in self.exchanged)]
 
     def restartable(self, overwrites: Mapping[Tensor, Tensor]) -> dict[Tensor, Any]:
         """All tensors as arrays, none in the memory of others: kernels that run alone may begin

@@ -20,6 +20,8 @@ from texpr.runtime import gpu
 from texpr.runtime.call.kernel_sequence import (
     AnyEntry,
     Entry,
+    Function,
+    Parameter,
     RangeEntry,
     SweepEntry,
     function,
@@ -137,17 +139,17 @@ class Host:
         name: str,
         ranges: Sequence[tuple[Tensor, RangeCheck]],
         launches: Sequence[Launch],
+        later: Sequence[Launch],
         arrays: Arrays,
         failed: Callable[[int], object],
-        inputs: Sequence[Any],
-        results: Sequence[Any],
-    ) -> Callable[..., Any]:
-        """The same as a function of new values for `inputs`, which gives `results` as new
-        arrays; None where it does not take those.
+        inputs: Sequence[Parameter],
+        results: Sequence[Parameter],
+    ) -> Function:
+        """The same as a function of arrays for `inputs`, which gives `results` as new arrays; None
+        where it does not take those. Its `finish` runs `later`.
         """
-        return function(
-            name, _entries(ranges, launches, arrays), inputs, results, failed, _nothing, (launches, arrays)
-        )
+        entries, last = _entries(ranges, launches, arrays), _entries((), later, arrays)
+        return function(name, entries, last, inputs, results, failed, _nothing, (launches, later, arrays))
 
     def single(self, launch: Launch, arrays: Arrays, failed: Callable[[int], object]) -> Step:
         """One native call."""

@@ -54,10 +54,7 @@ class Plan(PlanReport):
         views: tensors that are other tensors' memory.
         placement: where it runs.
         runner: what runs it.
-        arena: where intermediate tensors and results lie.
-        inputs: arrays to fill before `run`, one per data input.
-        results: arrays that hold the results after `run`, until the next one. On a device, use
-            `fill` and `value`.
+        arena: where intermediate tensors and results lie in runs on arrays that stay.
     Raises:
         CallError: `disable` names no pass, or variables lie on different devices.
     """
@@ -91,10 +88,10 @@ class Plan(PlanReport):
             self._memory = Memory(self.placement, interface, made.views, order, settings.in_place)
         self.arena = self._memory.arena
         self.runner = Runner(self.placement, interface, order, self._memory)
-        self.inputs, self.results = self.runner.inputs, self.runner.results
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
-        """Run on these data; the results are new arrays, on the device where the program runs.
+        """Run on these data, which are read where they lie; the results are new arrays, on the
+        device where the program runs.
 
         Raises:
             CallError: arrays, or their values, are not what the program takes; it is called by what
@@ -102,6 +99,16 @@ class Plan(PlanReport):
         """
         found = self.runner.served(arrays)
         return self.runner.call(arrays) if found is None else found
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """Arrays to fill before `run`, one per data input; on a device, use `fill`."""
+        return self.runner.inputs
+
+    @property
+    def results(self) -> tuple[Any, ...]:
+        """Arrays that hold the results after `run`, until the next one; on a device, use `value`."""
+        return self.runner.results
 
     def fill(self, position: int, array: Any) -> None:
         """Set a data input, by its position. Arrays of NumPy's are copied to the device where the
@@ -210,4 +217,4 @@ class Plan(PlanReport):
     @property
     def held_bytes(self) -> int:
         """Bytes of all memory that the plan holds, that of variables and constants aside."""
-        return self.arena.size + sum(array.nbytes for array in self.inputs)
+        return self._memory.held_bytes

@@ -16,8 +16,9 @@ from texpr.graph.execution.in_place_updates import LaunchOrder
 from texpr.graph.execution.input_checks import InputChecks, Range
 from texpr.graph.execution.interface import Interface
 from texpr.graph.execution.memory import Memory
-from texpr.graph.execution.placement import Host, OnDevice, Placement, describe
+from texpr.graph.execution.placement import Host, OnDevice, Placement, describe, to_host
 from texpr.graph.execution.run_lock import RunLock
+from texpr.graph.execution.written_memory import WrittenMemory
 from texpr.graph.lowering.launch_sequence import Launch
 from texpr.graph.passes.flatten_calls import shape_of
 from texpr.graph.report.profile import Profile, shapes_of, watching
@@ -25,6 +26,7 @@ from texpr.graph.report.timing import Timing
 from texpr.ir.dtypes import numpy_dtype
 from texpr.ir.expr import Tensor
 from texpr.runtime import gpu
+from texpr.runtime.call.kernel_sequence import Function, Parameter
 from texpr.runtime.call.native_callbacks import take_error
 from texpr.runtime.call.signal_guard import deferred_interrupts
 from texpr.runtime.gpu import DEFAULT_STREAM
@@ -41,9 +43,8 @@ _Step = Callable[[], object]
 class Runner:
     """Runs the launches of a plan. One run at a time.
 
-    Attributes:
-        inputs: arrays of the data inputs.
-        results: arrays that hold the results after a run, until the next one.
+    Calls read the arrays of their callers, and kernels write the arrays that they return. Besides,
+    there are arrays that stay, for `fill`, `compute` and `commit`.
     """
 
     def __init__(
@@ -52,19 +53,33 @@ class Runner:
         self._placement, self._interface, self._order, self._memory = placement, interface, order, memory
         self._launches, self._name = order.all, interface.program.name
         self._variables, self._updates = tuple(interface.variables), interface.updates
-        self.inputs = tuple(memory.fixed[t] for t in interface.data)
-        self.results = tuple(memory.fixed[t] for t in interface.results)
         self._checks = InputChecks(interface, isinstance(placement, Host))
+        specs = (*interface.data, *dict.fromkeys(interface.results))
+        self._parameters = {t: Parameter(k, shape_of(t), numpy_dtype(t.dtype)) for k, t in enumerate(specs)}
         # By the identities of the variables' arrays, which each keeps alive.
         self._bindings: dict[tuple[int, ...], _Step] = {}
-        self._functions: dict[tuple[int, ...], Callable[..., Any]] = {}
+        self._functions: dict[tuple[int, ...], tuple[Function, WrittenMemory]] = {}
+        self._given: Sequence[Any] = ()
         self._to_commit: _Step | None = None
         self._stream = DEFAULT_STREAM
-        self._is_native = isinstance(placement, Host) and bool(self.results) and self._checks.all_native
+        self._is_function = isinstance(placement, Host) and bool(interface.results)
+        self._is_native = self._is_function and self._checks.all_native
+        # Kernels that run last read data after the native call, which makes copies of strided ones.
+        self._reads_late = any(memory.root(t) in interface.data for n in order.in_place for t in n.inputs)
         self._lock = RunLock(self._name)
 
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """Arrays of the data inputs that stay."""
+        return tuple(self._memory.fixed[t] for t in self._interface.data)
+
+    @property
+    def results(self) -> tuple[Any, ...]:
+        """Arrays that hold the results after `compute`, until the next one."""
+        return tuple(self._memory.fixed[t] for t in self._interface.results)
+
     def served(self, arrays: Sequence[object]) -> tuple[Any, ...] | None:
-        """The results, new arrays, of one native call, which checks and copies, where `arrays` are
+        """The results, new arrays, of one native call, which checks arguments, where `arrays` are
         C-contiguous as the program has them.
 
         None, and nothing is done, where they are not, and where not all of a run is native. A large
@@ -74,17 +89,47 @@ class Runner:
         if not self._is_native or watching.get() is not None:
             return None
         with (guard := self._lock).lock:  # `RunLock.exclusive`, written out, for every call comes here
-            function = self._functions.get(tuple(map(id, map(array_of, self._variables)))) or self._function()
             if guard.running:
                 guard.raise_busy()
             try:
-                guard.running, self._to_commit = True, None
-                found = function(*arrays)
-                if found is not None and self._updates:
-                    self._finish()
+                guard.running = True
+                return self._run_function(arrays)
             finally:
                 guard.running = False
-        return found if found is None or len(self.results) > 1 else (found,)
+
+    def _run_function(self, arrays: Sequence[Any]) -> tuple[Any, ...] | None:
+        """A run on arrays where they lie, assignments included; None, and nothing is done, where
+        they are not as the program has them.
+        """
+        key = tuple(map(id, map(array_of, self._variables)))
+        function, written = self._functions.get(key) or self._function(key)
+        if self._updates and not all(self._may_be_read(a, written) for a in arrays):
+            return None
+        self._to_commit, self._given = None, arrays
+        try:
+            found = function.call(*arrays)
+            if found is None:
+                return None
+            if self._updates:
+                self._finish(function.finish)
+        finally:
+            self._given = ()
+        results = self._interface.results
+        if len(results) == 1:
+            return (found,)
+        return found if type(found) is tuple and len(found) == len(results) else self._repeated(found)
+
+    def _may_be_read(self, array: Any, written: WrittenMemory) -> bool:
+        """True if an argument of a program that assigns to variables can be read where it lies."""
+        is_plain = type(array) is np.ndarray and array.flags.c_contiguous
+        return not self._reads_late if not is_plain else not written.overlaps(array)
+
+    def _repeated(self, found: Any) -> tuple[Any, ...]:
+        """The results, each an array of its own, where a tensor is among them more than once."""
+        results, first = self._interface.results, len(self._interface.data)
+        made = found if isinstance(found, tuple) else (found,)
+        arrays = [made[self._parameters[t].position - first] for t in results]
+        return tuple(a.copy() if t in results[:k] else a for k, (t, a) in enumerate(zip(results, arrays)))
 
     def call(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """The same for arrays of any strides, where the program runs on a device, and where it is
@@ -93,26 +138,47 @@ class Runner:
         Raises:
             CallError: arrays, or their values, are not what the program takes.
         """
-        if len(arrays) != len(self.inputs):
-            raise CallError(
-                f"the plan takes {len(self.inputs)} arrays, found {len(arrays)}", code="arguments"
-            )
+        data = self._interface.data
+        if len(arrays) != len(data):
+            raise CallError(f"the plan takes {len(data)} arrays, found {len(arrays)}", code="arguments")
         with self._lock.exclusive():
-            for slot, array in zip(self.inputs, arrays):
-                if getattr(array, "shape", None) != slot.shape or array.dtype != slot.dtype:
+            for tensor, array in zip(data, arrays):
+                wanted = self._parameters[tensor]
+                if getattr(array, "shape", None) != wanted.shape or array.dtype != wanted.dtype:
                     raise CallError(
-                        f"the plan takes {describe(slot)}, found {describe(array)}",
+                        f"the plan takes {describe(wanted)}, found {describe(array)}",
                         code="shape",
                         help="np.asarray(x, dtype) makes an array of another dtype, x.reshape one of another "
                         "shape",
                     )
             if isinstance(self._placement, OnDevice):
                 return self._queue(self._placement, arrays)
-            for slot, array in zip(self.inputs, arrays):
-                slot[...] = array
-            self._compute()
-            self._commit()
-            return tuple([r.copy() for r in self.results])
+            found = self._call_checked(arrays)
+            return self._run_fixed(arrays) if found is None else found
+
+    def _call_checked(self, arrays: Sequence[Any]) -> tuple[Any, ...] | None:
+        """A run on arrays of any strides, whose values are checked first where native code does
+        not; None where a run is no function.
+        """
+        if not self._is_function or watching.get() is not None:
+            return None
+        tensors = self._interface.data
+        given = [
+            np.asarray(to_host(a), self._parameters[t].dtype, order="C") for t, a in zip(tensors, arrays)
+        ]
+        self._checks.check_rest((), dict(zip(tensors, given)).__getitem__)
+        if self._updates:
+            written = WrittenMemory(self._memory.assigned)
+            given = [a.copy() if written.overlaps(a) else a for a in given]
+        return self._run_function(given)
+
+    def _run_fixed(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
+        """A run on copies, in the arrays that stay."""
+        for slot, array in zip(self.inputs, arrays):
+            slot[...] = array
+        self._compute()
+        self._commit()
+        return tuple([r.copy() for r in self.results])
 
     def _queue(self, placement: OnDevice, given: Sequence[Any]) -> tuple[gpu.DeviceArray, ...]:
         """Queue the kernels on these arrays as they are; the results are arrays that the kernels
@@ -215,13 +281,16 @@ class Runner:
         if self._to_commit is not None:
             self._to_commit()
 
-    def _finish(self) -> None:
+    def _finish(self, in_place: _Step | None = None) -> None:
         """Run the in-place updates, and exchange the arrays of other variables, once nothing can
         fail any more.
+
+        Args:
+            in_place: runs the in-place updates; on the arrays that stay, unless given.
         """
         with deferred_interrupts:
             announce_changes(self._updates)
-            last = self.bound(True) if self._memory.in_place else None
+            last = (in_place or self.bound(True)) if self._memory.in_place else None
             self._to_commit = None
             if last is not None:
                 last()
@@ -267,20 +336,29 @@ class Runner:
                 self._bindings[key] = found
         return found
 
-    def _function(self) -> Callable[..., Any]:
-        """The run as a function of the data, but for what is committed then; None for arrays
-        that it does not take.
+    def _function(self, key: tuple[int, ...]) -> tuple[Function, WrittenMemory]:
+        """The run as a function of the data, but for what is committed then, and what that
+        writes.
+
+        Args:
+            key: the identities of the variables' arrays.
         """
         assert isinstance(self._placement, Host)
         if len(self._functions) >= _BINDINGS:
             self._functions.clear()
-        launches, ranges = self._order.first, self._checks.native
+        order, ranges, interface = self._order, self._checks.native, self._interface
         with uncollected():
-            raiser = self._raiser([*ranges, *launches])
             found = self._placement.function(
-                self._name, ranges, launches, self._memory.arrays(), raiser, self.inputs, self.results
+                self._name,
+                ranges,
+                order.first,
+                order.in_place,
+                self._memory.call_arrays(self._parameters),
+                self._raiser([*ranges, *order.all]),
+                [self._parameters[t] for t in interface.data],
+                [self._parameters[t] for t in dict.fromkeys(interface.results)],
             )
-        return self._functions.setdefault(tuple(map(id, map(array_of, self._variables))), found)
+        return self._functions.setdefault(key, (found, WrittenMemory(self._memory.assigned)))
 
     def _raiser(self, entries: Sequence[Range | Launch]) -> Callable[[int], None]:
         """A function that raises the error of the entry that failed."""
@@ -293,9 +371,17 @@ class Runner:
                     f"{entry.program.name} ran out of memory for its intermediate arrays"
                 )
             tensor, check = entry
-            check([self._memory.arrays()[tensor]], {})
+            check([self._value_of(tensor)], {})
 
         return fail
+
+    def _value_of(self, tensor: Tensor) -> Any:
+        """The value of an input in the run that goes on."""
+        interface = self._interface
+        variable = next((v for v, t in interface.variables.items() if t is tensor), None)
+        if variable is not None:
+            return array_of(variable)
+        return self._given[interface.data.index(tensor)] if self._given else self._memory.fixed[tensor]
 
 
 def _seconds(step: _Step) -> float:

@@ -4,9 +4,10 @@ same memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -25,13 +26,68 @@ cache.
 
 
 @dataclass(frozen=True, slots=True)
+class Parameter:
+    """An array that each call of a `function` gives; kernels read or write it where it lies.
+
+    Attributes:
+        position: among the inputs and, behind them, the outputs.
+    """
+
+    position: int
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+    @property
+    def ndim(self) -> int:
+        """As of an array; so are the others."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Elements."""
+        return prod(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.size * self.itemsize
+
+    def reshape(self, shape: tuple[int, ...]) -> Parameter:
+        """The same memory in another shape."""
+        return replace(self, shape=shape)
+
+
+Memory = np.ndarray | Parameter
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """A word of a table that holds the address of a parameter.
+
+    Attributes:
+        position: of the parameter.
+        offset: bytes behind its beginning.
+        place: of the word, from the beginning of the table in bytes.
+    """
+
+    position: int
+    offset: int
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """A kernel at an address, on these arrays: inputs, then outputs, then buffers for itself; the
     last two overlap nothing else, but for outputs where the kernel may write over inputs.
     """
 
     address: int
-    arrays: tuple[np.ndarray, ...]
+    arrays: tuple[Memory, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +99,18 @@ class SweepEntry:
         calls: in each row a kernel's address and its slots: arrays, and how many of their elements
             it computes.
         shared: among threads.
+        patches: the words of `calls` that hold addresses of parameters.
         keep: the arrays.
     """
 
     calls: np.ndarray
     shared: bool
+    patches: tuple[Patch, ...]
     keep: object
 
 
 def sweep(
-    address: int, whole: int, parts: Sequence[Sequence[np.ndarray]], lengths: Sequence[int], shared: bool
+    address: int, whole: int, parts: Sequence[Sequence[Memory]], lengths: Sequence[int], shared: bool
 ) -> SweepEntry:
     """An entry for two kernels whose slots are inputs and outputs: scalars, and arrays of so many
     elements in each part.
@@ -62,24 +120,28 @@ def sweep(
             pieces are whole.
         whole: of the one for pieces of `SWEPT` elements; not needed where there are none.
     """
-    rows = []
+    rows: list[list[int]] = []
+    patches: list[Patch] = []
     for arrays, length in zip(parts, lengths, strict=True):
-        assert all(a.flags.c_contiguous and a.size == (length if a.ndim else 1) for a in arrays), (
+        assert all(_is_contiguous(a) and a.size == (length if a.ndim else 1) for a in arrays), (
             "an array has another size"
         )
         for at in range(0, length, SWEPT):
-            places = [a.ctypes.data + (at * a.itemsize if a.ndim else 0) for a in arrays]
             count = min(SWEPT, length - at)
+            offsets = [at * a.itemsize if a.ndim else 0 for a in arrays]
+            first = 8 * (len(rows) * (len(arrays) + 2) + 1)
+            patches += _patches(arrays, offsets, first)
+            places = [_address_of(a) + offset for a, offset in zip(arrays, offsets)]
             rows.append([whole if count == SWEPT else address, *places, count])
     assert all(row[0] for row in rows), "a piece has no kernel"
-    return SweepEntry(np.array(rows, np.int64), shared, tuple(map(tuple, parts)))
+    return SweepEntry(np.array(rows, np.int64), shared, tuple(patches), tuple(map(tuple, parts)))
 
 
 @dataclass(frozen=True, slots=True)
 class RangeEntry:
     """All elements of a contiguous integer array lie in `lo..hi`, hi excluded."""
 
-    array: np.ndarray
+    array: Memory
     lo: int
     hi: int
 
@@ -103,40 +165,67 @@ def sequence(
     Raises:
         KeyboardInterrupt: when called, and the user presses Ctrl-C.
     """
-    table = _table(entries)
+    table, patches = _table(entries)
+    assert not patches, "parameters are of functions"
+    return _runner(name, table, failed, (tuple(entries), keep))
+
+
+def _runner(
+    name: str, table: np.ndarray, failed: Callable[[int], object], keep: object
+) -> Callable[[], object]:
+    """A function without arguments that runs a table."""
     spec = CallSpec(name, (Argument("table", table.dtype, table.shape, output=True),))
-    runner = make_runner(
-        native.symbols()["tx_sequence"], spec, (tuple(entries), keep), lambda: failed(int(table[1]))
-    )
+    runner = make_runner(native.symbols()["tx_sequence"], spec, keep, lambda: failed(int(table[1])))
     return partial(runner, table, _NO_SIZES)
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """Kernels as a function of arrays.
+
+    Attributes:
+        call: takes the inputs by position, as arrays, and returns a new array for the output, a
+            tuple where there are several.
+        finish: runs the kernels that come later, on the arrays of the last call, which must still
+            be there.
+    """
+
+    call: Callable[..., Any]
+    finish: Callable[[], object]
 
 
 def function(
     name: str,
     entries: Sequence[AnyEntry],
-    inputs: Sequence[np.ndarray],
-    outputs: Sequence[np.ndarray],
+    later: Sequence[AnyEntry],
+    inputs: Sequence[Parameter],
+    outputs: Sequence[Parameter],
     failed: Callable[[int], object],
     otherwise: Callable[..., object],
     keep: object,
-) -> Callable[..., Any]:
-    """The same as a function of arrays, which are copied to `inputs` before, and gives new arrays
-    with what lies in `outputs` then.
-
-    It returns one array, or a tuple of several. Two threads must not call it at once.
+) -> Function:
+    """The same as a function of arrays, which kernels read where they lie, and of new arrays, which
+    they write. Two threads must not call it at once.
 
     Args:
+        later: entries that `finish` runs.
+        failed: as of `sequence`, with a position among `entries` and then `later`.
         otherwise: called with the same arguments unless all are C-contiguous arrays of the shapes
-            and dtypes of `inputs`.
+            and dtypes of `inputs`. It is left out where there is no native code for calls.
     """
-    assert all(a.flags.c_contiguous for a in (*inputs, *outputs)), "an array is not contiguous"
-    table = _table(entries)
-    places = [word for a in (*inputs, *outputs) for word in (a.ctypes.data, a.nbytes)]
-    frame = np.array([table.ctypes.data, len(inputs), len(outputs), *places], np.int64)
+    table, patches = _table(entries)
+    last, last_patches = _table(later)
+    words = [w for p in patches for w in (p.position, p.offset, table.ctypes.data + p.place)]
+    words += [w for p in last_patches for w in (p.position, p.offset, last.ctypes.data + p.place)]
+    for entry in (*entries, *later):
+        if isinstance(entry, SweepEntry):
+            at = entry.calls.ctypes.data
+            words += [w for p in entry.patches for w in (p.position, p.offset, at + p.place)]
+    frame = np.array([table.ctypes.data, len(words) // 3, *words], np.int64)
     arguments = [Argument(f"x{k}", a.dtype, a.shape) for k, a in enumerate(inputs)]
     arguments += [Argument(f"y{k}", a.dtype, a.shape, output=True) for k, a in enumerate(outputs)]
-    kept = (table, frame, tuple(entries), tuple(inputs), tuple(outputs), keep)
-    return make_function(
+    kept = (table, last, frame, tuple(entries), tuple(later), keep)
+    call = make_function(
         native.symbols()["tx_function"],
         frame.ctypes.data,
         CallSpec(name, tuple(arguments)),
@@ -144,18 +233,40 @@ def function(
         otherwise,
         kept,
     )
+    return Function(call, _runner(name, last, lambda position: failed(len(entries) + position), kept))
 
 
-def _table(entries: Sequence[AnyEntry]) -> np.ndarray:
-    """The table that `tx_sequence` of `sequence.c` reads."""
+def _table(entries: Sequence[AnyEntry]) -> tuple[np.ndarray, list[Patch]]:
+    """The table that `tx_sequence` of `sequence.c` reads, and its words that hold addresses of parameters."""
     slots = [_slots(e) for e in entries]
     table = np.zeros(_HEAD + 2 * len(entries) + sum(map(len, slots)), np.int64)
     table[0], at = len(entries), _HEAD + 2 * len(entries)
+    patches: list[Patch] = []
     for k, (entry, own) in enumerate(zip(entries, slots)):
         table[_HEAD + 2 * k : _HEAD + 2 * k + 2] = _address(entry), table.ctypes.data + 8 * at
         table[at : at + len(own)] = own
+        if isinstance(entry, Entry):
+            patches += _patches(entry.arrays, [0] * len(own), 8 * at)
+        elif isinstance(entry, RangeEntry):
+            patches += _patches([entry.array], [0], 8 * (at + 1))
         at += len(own)
-    return table
+    return table, patches
+
+
+def _patches(arrays: Sequence[Memory], offsets: Sequence[int], place: int) -> Iterator[Patch]:
+    """Patches of words that follow each other, one for each array."""
+    for k, (a, offset) in enumerate(zip(arrays, offsets, strict=True)):
+        if isinstance(a, Parameter):
+            yield Patch(a.position, offset, place + 8 * k)
+
+
+def _is_contiguous(a: Memory) -> bool:
+    return isinstance(a, Parameter) or a.flags.c_contiguous
+
+
+def _address_of(a: Memory) -> int:
+    """The address of an array; 0 of a parameter, until a call says it."""
+    return 0 if isinstance(a, Parameter) else a.ctypes.data
 
 
 def _address(entry: AnyEntry) -> int:
@@ -170,8 +281,8 @@ def _address(entry: AnyEntry) -> int:
 
 def _slots(entry: AnyEntry) -> list[int]:
     if isinstance(entry, Entry):
-        assert all(a.flags.c_contiguous for a in entry.arrays), "an array is not contiguous"
-        return [a.ctypes.data for a in entry.arrays]
+        assert all(map(_is_contiguous, entry.arrays)), "an array is not contiguous"
+        return [_address_of(a) for a in entry.arrays]
     if isinstance(entry, SweepEntry):
         count, words = entry.calls.shape
         return [entry.calls.ctypes.data, 8 * words, count, int(entry.shared)]
@@ -179,4 +290,4 @@ def _slots(entry: AnyEntry) -> list[int]:
     lo = (
         max(entry.lo, 0) if kind[0] == "u" else entry.lo
     )  # large unsigned values look negative to the native code
-    return [value_checks.range_check(kind), entry.array.ctypes.data, entry.array.nbytes, lo, entry.hi]
+    return [value_checks.range_check(kind), _address_of(entry.array), entry.array.nbytes, lo, entry.hi]

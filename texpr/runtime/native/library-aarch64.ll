@@ -1,6 +1,6 @@
 ; library.c for aarch64: written by scripts/native.py, not to be edited.
 ; clang 19.1.7 -std=c11 -ffreestanding -O2 -Wall -Wextra -Werror -Wno-unused-function -fwrapv -fno-strict-aliasing -fno-vectorize -fno-slp-vectorize -fno-unroll-loops -fPIC -fno-stack-protector -fno-asynchronous-unwind-tables -fomit-frame-pointer -fno-discard-value-names
-; sources ee4697474b1c9c0b4fd1656b07ce6089e635e27ad0cacf0458f0d019b245bd6e
+; sources cd41cb0c8ad58598addff0605a264c0e088018436384cddc5ff6009c9f8c5cf8
 source_filename = "library.c"
 target datalayout = "e-m:e-i8:8:32-i16:16:32-i64:64-i128:128-n32:64-S128-Fn32"
 target triple = "aarch64-unknown-linux-gnu"
@@ -16,7 +16,7 @@ target triple = "aarch64-unknown-linux-gnu"
 %struct.Bound = type { i64, i64 }
 %union.Number = type { i64 }
 %struct.Launch = type { ptr, ptr }
-%struct.Place = type { ptr, i64 }
+%struct.Patch = type { i64, i64, ptr }
 %struct.Sweep = type { ptr, i32 }
 %struct.TimeSpec = type { i64, i64 }
 %struct.Constant = type { ptr, ptr }
@@ -1725,64 +1725,39 @@ entry:
   %sequence = alloca %union.Slot, align 8
   %arrayidx = getelementptr i8, ptr %slots, i64 -8
   %0 = load ptr, ptr %arrayidx, align 8
-  %inputs1 = getelementptr inbounds i8, ptr %0, i64 8
-  %1 = load i64, ptr %inputs1, align 8
-  %outputs = getelementptr inbounds i8, ptr %0, i64 16
-  %2 = load i64, ptr %outputs, align 8
-  %add = add i64 %2, %1
-  %cmp46 = icmp sgt i64 %1, 0
-  br i1 %cmp46, label %for.body.lr.ph, label %for.cond.cleanup
+  %count = getelementptr inbounds i8, ptr %0, i64 8
+  %1 = load i64, ptr %count, align 8
+  %cmp11 = icmp sgt i64 %1, 0
+  br i1 %cmp11, label %for.body.lr.ph, label %for.cond.cleanup
 
 for.body.lr.ph:
-  %places = getelementptr inbounds i8, ptr %0, i64 24
+  %patches = getelementptr inbounds i8, ptr %0, i64 16
   br label %for.body
 
 for.cond.cleanup:
   call void @llvm.lifetime.start.p0(i64 8, ptr nonnull %sequence) #14
-  %3 = load ptr, ptr %0, align 8
-  store ptr %3, ptr %sequence, align 8
+  %2 = load ptr, ptr %0, align 8
+  store ptr %2, ptr %sequence, align 8
   %call = call i32 @tx_sequence(ptr noundef nonnull %sequence) #17
-  %cmp7.not = icmp eq i32 %call, 0
-  br i1 %cmp7.not, label %for.cond9.preheader, label %cleanup
-
-for.cond9.preheader:
-  %cmp1048 = icmp slt i64 %1, %add
-  br i1 %cmp1048, label %for.body12.lr.ph, label %cleanup
-
-for.body12.lr.ph:
-  %places14 = getelementptr inbounds i8, ptr %0, i64 24
-  br label %for.body12
+  call void @llvm.lifetime.end.p0(i64 8, ptr nonnull %sequence) #14
+  ret i32 %call
 
 for.body:
-  %k.047 = phi i64 [ 0, %for.body.lr.ph ], [ %inc, %for.body ]
-  %arrayidx2 = getelementptr [0 x %struct.Place], ptr %places, i64 0, i64 %k.047
+  %k.012 = phi i64 [ 0, %for.body.lr.ph ], [ %inc, %for.body ]
+  %arrayidx1 = getelementptr [0 x %struct.Patch], ptr %patches, i64 0, i64 %k.012
+  %3 = load i64, ptr %arrayidx1, align 8
+  %arrayidx2 = getelementptr %union.Slot, ptr %slots, i64 %3
   %4 = load ptr, ptr %arrayidx2, align 8
-  %arrayidx3 = getelementptr %union.Slot, ptr %slots, i64 %k.047
-  %5 = load ptr, ptr %arrayidx3, align 8
-  %bytes = getelementptr inbounds i8, ptr %arrayidx2, i64 8
-  %6 = load i64, ptr %bytes, align 8
-  tail call void @llvm.memcpy.p0.p0.i64(ptr align 1 %4, ptr align 1 %5, i64 %6, i1 false)
-  %inc = add nuw nsw i64 %k.047, 1
-  %exitcond.not = icmp eq i64 %inc, %1
-  br i1 %exitcond.not, label %for.cond.cleanup, label %for.body
-
-for.body12:
-  %k8.049 = phi i64 [ %1, %for.body12.lr.ph ], [ %inc21, %for.body12 ]
-  %arrayidx13 = getelementptr %union.Slot, ptr %slots, i64 %k8.049
-  %7 = load ptr, ptr %arrayidx13, align 8
-  %arrayidx15 = getelementptr [0 x %struct.Place], ptr %places14, i64 0, i64 %k8.049
-  %8 = load ptr, ptr %arrayidx15, align 8
-  %bytes19 = getelementptr inbounds i8, ptr %arrayidx15, i64 8
-  %9 = load i64, ptr %bytes19, align 8
-  tail call void @llvm.memcpy.p0.p0.i64(ptr align 1 %7, ptr align 1 %8, i64 %9, i1 false)
-  %inc21 = add nsw i64 %k8.049, 1
-  %exitcond50.not = icmp eq i64 %inc21, %add
-  br i1 %exitcond50.not, label %cleanup, label %for.body12
-
-cleanup:
-  %retval.0 = phi i32 [ %call, %for.cond.cleanup ], [ 0, %for.cond9.preheader ], [ 0, %for.body12 ]
-  call void @llvm.lifetime.end.p0(i64 8, ptr nonnull %sequence) #14
-  ret i32 %retval.0
+  %offset = getelementptr inbounds i8, ptr %arrayidx1, i64 8
+  %5 = load i64, ptr %offset, align 8
+  %add.ptr = getelementptr i8, ptr %4, i64 %5
+  %slot = getelementptr inbounds i8, ptr %arrayidx1, i64 16
+  %6 = load ptr, ptr %slot, align 8
+  store ptr %add.ptr, ptr %6, align 8
+  %inc = add nuw nsw i64 %k.012, 1
+  %7 = load i64, ptr %count, align 8
+  %cmp = icmp slt i64 %inc, %7
+  br i1 %cmp, label %for.body, label %for.cond.cleanup
 }
 
 ; Function Attrs: noinline nounwind
@@ -3170,7 +3145,7 @@ for.cond:
   br i1 %cmp, label %if.then, label %if.end4
 
 if.then:
-  %1 = tail call i64 @llvm.read_volatile_register.i64(metadata !50)
+  %1 = tail call i64 @llvm.read_volatile_register.i64(metadata !49)
   %2 = load i64, ptr @last_look, align 8
   %sub.i27 = sub i64 %1, %2
   %cmp.i28 = icmp ugt i64 %sub.i27, 1000
@@ -3382,4 +3357,4 @@ attributes #17 = { nobuiltin "no-builtins" }
 attributes #18 = { nobuiltin nounwind "no-builtins" }
 
 
-!50 = !{!"cntvct_el0"}
+!49 = !{!"cntvct_el0"}

@@ -15,17 +15,18 @@ typedef struct {
     Launch launches[];
 } Sequence;
 
-/* An array at a fixed place. */
+/* A slot of a kernel that holds the address of an argument of the call, or of a part of it. */
 typedef struct {
-    void *address;
-    int64_t bytes;
-} Place;
+    int64_t argument; /* its position: inputs, then outputs */
+    int64_t offset;   /* in bytes */
+    Slot *slot;
+} Patch;
 
-/* A sequence as a function of arrays: where it has its inputs and then its outputs. */
+/* A sequence as a function of arrays: the slots, of it and of kernels that run later, to be bound. */
 typedef struct {
     Sequence *sequence;
-    int64_t inputs, outputs;
-    Place places[];
+    int64_t count;
+    Patch patches[];
 } Frame;
 
 /* Kernels that are soon over do not look for Ctrl-C themselves. */
@@ -49,20 +50,16 @@ EXPORT int32_t tx_sequence(Slot *slots) {
     return KERNEL_DONE;
 }
 
-/* Slots: inputs, then outputs; the word in front of them is the address of a Frame. Copies each input to its
- * place in the sequence, runs it, and copies each output from its place. */
+/* Slots: inputs, then outputs; the word in front of them is the address of a Frame. Binds the arguments of
+ * the call, where they lie, and runs the sequence. */
 EXPORT int32_t tx_function(Slot *slots) {
-    Frame *frame = slots[-1].address;
-    const int64_t inputs = frame->inputs, all = inputs + frame->outputs;
-    for (int64_t k = 0; k < inputs; k++)
-        __builtin_memcpy(frame->places[k].address, slots[k].address, (uint64_t)frame->places[k].bytes);
+    const Frame *frame = slots[-1].address;
+    for (int64_t k = 0; k < frame->count; k++) {
+        const Patch *patch = &frame->patches[k];
+        patch->slot->address = (char *)slots[patch->argument].address + patch->offset;
+    }
     Slot sequence = {.address = frame->sequence};
-    const int32_t result = tx_sequence(&sequence);
-    if (result != KERNEL_DONE)
-        return result;
-    for (int64_t k = inputs; k < all; k++)
-        __builtin_memcpy(slots[k].address, frame->places[k].address, (uint64_t)frame->places[k].bytes);
-    return KERNEL_DONE;
+    return tx_sequence(&sequence);
 }
 
 /* Slots: a check of `value_checks.c`, an array, its bytes, two bounds. KERNEL_CHECK_FAILED if a value is

@@ -5,13 +5,23 @@ from __future__ import annotations
 from argparse import Namespace
 
 from texpr.tools.arguments import Commands, add_command, add_commands, add_part
-from texpr.tools.bench import calling, certificates, compiling, coverage, frontend, gradients, proofs, targets
+from texpr.tools.bench import (
+    calling,
+    certificates,
+    compiling,
+    coverage,
+    frontend,
+    gradients,
+    plans,
+    proofs,
+    targets,
+)
 
 
 def add_parser(commands: Commands) -> None:
     """Add the command `bench` and its parts."""
     parts = add_commands(add_command(commands, "bench", None, "measure texpr, and try the operator library"))
-    for part in (frontend, proofs, compiling, calling, gradients, certificates, coverage, targets):
+    for part in (frontend, proofs, compiling, calling, plans, gradients, certificates, coverage, targets):
         part.add_parser(parts)
     add_part(add_command(parts, "onnx", _onnx, "run the node tests of ONNX, and count those that pass"))
     add_part(
