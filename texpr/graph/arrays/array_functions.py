@@ -190,7 +190,9 @@ def cast(x: Any, t: DType) -> Any:
 
 
 def cast_any(x: Any, t: DType) -> Any:
-    """The same of an operand that may be an array of NumPy."""
+    """An operand, which may be an array of NumPy, in a dtype; itself if it has that."""
+    if dtype_of(x) == t:
+        return x
     return cast(x, t) if isinstance(x.dtype, DType) else x.astype(numpy_dtype(t))
 
 

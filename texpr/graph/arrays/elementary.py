@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Self
 
 from texpr.graph.arrays import array_functions
+from texpr.graph.arrays.recorded import recorded
 
 
 class Elementary:
@@ -14,78 +15,97 @@ class Elementary:
 
     __slots__ = ()
 
+    @recorded
     def exp(self) -> Self:
         """e^x."""
         return array_functions.elementary("exp", self)
 
+    @recorded
     def exp2(self) -> Self:
         """2^x."""
         return array_functions.elementary("exp2", self)
 
+    @recorded
     def expm1(self) -> Self:
         """e^x - 1."""
         return array_functions.elementary("expm1", self)
 
+    @recorded
     def log(self) -> Self:
         """The natural logarithm."""
         return array_functions.elementary("log", self)
 
+    @recorded
     def log2(self) -> Self:
         """The logarithm to base 2."""
         return array_functions.elementary("log2", self)
 
+    @recorded
     def log10(self) -> Self:
         """The logarithm to base 10."""
         return array_functions.elementary("log10", self)
 
+    @recorded
     def log1p(self) -> Self:
         """log(1 + x)."""
         return array_functions.elementary("log1p", self)
 
+    @recorded
     def sqrt(self) -> Self:
         """The square root."""
         return array_functions.elementary("sqrt", self)
 
+    @recorded
     def rsqrt(self) -> Self:
         """1 over the square root."""
         return array_functions.elementary("rsqrt", self)
 
+    @recorded
     def sin(self) -> Self:
         """The sine."""
         return array_functions.elementary("sin", self)
 
+    @recorded
     def cos(self) -> Self:
         """The cosine."""
         return array_functions.elementary("cos", self)
 
+    @recorded
     def tan(self) -> Self:
         """The tangent."""
         return array_functions.elementary("tan", self)
 
+    @recorded
     def sinh(self) -> Self:
         """The hyperbolic sine."""
         return array_functions.elementary("sinh", self)
 
+    @recorded
     def cosh(self) -> Self:
         """The hyperbolic cosine."""
         return array_functions.elementary("cosh", self)
 
+    @recorded
     def tanh(self) -> Self:
         """The hyperbolic tangent."""
         return array_functions.elementary("tanh", self)
 
+    @recorded
     def erf(self) -> Self:
         """The error function."""
         return array_functions.elementary("erf", self)
 
+    @recorded
     def sigmoid(self) -> Self:
         """1 / (1 + e^-x)."""
         return array_functions.elementary("sigmoid", self)
 
+    @recorded
     def silu(self) -> Self:
         """x sigmoid(x)."""
         return array_functions.elementary("silu", self, "{0} * sigmoid({0})")
 
+    @recorded
     def gelu(self) -> Self:
         """x times the normal distribution function."""
         return array_functions.elementary("gelu", self)

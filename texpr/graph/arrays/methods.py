@@ -13,6 +13,7 @@ from texpr import ops
 from texpr.graph.arrays import array_functions, binary, numpy_dispatch, ufuncs
 from texpr.graph.arrays.elementary import Elementary
 from texpr.graph.arrays.promotion import named
+from texpr.graph.arrays.recorded import Recorded, arithmetic, recorded
 from texpr.ir.dtypes import BOOL, I8, DType
 from texpr.support.elsewhere import TENSOR
 from texpr.support.errors import CallError
@@ -21,7 +22,7 @@ from texpr.support.suggest import suggests
 Axis = int | tuple[int, ...] | list[int] | None
 
 
-class ArrayOperators:
+class ArrayOperators(Recorded):
     """Python's operators on arrays."""
 
     __slots__ = ()
@@ -35,45 +36,59 @@ class ArrayOperators:
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
         return numpy_dispatch.dispatch(function, arguments, options)
 
+    @arithmetic
     def __add__(self, other: object) -> Self:
         return binary.apply_binary("add", self, other)
 
+    @arithmetic
     def __radd__(self, other: object) -> Self:
         return binary.apply_binary("add", other, self)
 
+    @arithmetic
     def __sub__(self, other: object) -> Self:
         return binary.apply_binary("subtract", self, other)
 
+    @arithmetic
     def __rsub__(self, other: object) -> Self:
         return binary.apply_binary("subtract", other, self)
 
+    @arithmetic
     def __mul__(self, other: object) -> Self:
         return binary.apply_binary("multiply", self, other)
 
+    @arithmetic
     def __rmul__(self, other: object) -> Self:
         return binary.apply_binary("multiply", other, self)
 
+    @arithmetic
     def __truediv__(self, other: object) -> Self:
         return binary.apply_binary("divide", self, other)
 
+    @arithmetic
     def __rtruediv__(self, other: object) -> Self:
         return binary.apply_binary("divide", other, self)
 
+    @recorded
     def __floordiv__(self, other: object) -> Self:
         return binary.apply_binary("floor_divide", self, other)
 
+    @recorded
     def __rfloordiv__(self, other: object) -> Self:
         return binary.apply_binary("floor_divide", other, self)
 
+    @recorded
     def __mod__(self, other: object) -> Self:
         return binary.apply_binary("remainder", self, other)
 
+    @recorded
     def __rmod__(self, other: object) -> Self:
         return binary.apply_binary("remainder", other, self)
 
+    @recorded
     def __pow__(self, other: object) -> Self:
         return binary.apply_binary("power", self, other)
 
+    @recorded
     def __rpow__(self, other: object) -> Self:
         return binary.apply_binary("power", other, self)
 
@@ -83,29 +98,37 @@ class ArrayOperators:
     def __rdivmod__(self, other: object) -> tuple[Self, Self]:
         return binary.apply_binary("floor_divide", other, self), binary.apply_binary("remainder", other, self)
 
+    @recorded
     def __lshift__(self, other: object) -> Self:
         return binary.apply_binary("left_shift", self, other)
 
+    @recorded
     def __rlshift__(self, other: object) -> Self:
         return binary.apply_binary("left_shift", other, self)
 
+    @recorded
     def __rshift__(self, other: object) -> Self:
         return binary.apply_binary("right_shift", self, other)
 
+    @recorded
     def __rrshift__(self, other: object) -> Self:
         return binary.apply_binary("right_shift", other, self)
 
+    @recorded
     def __and__(self, other: object) -> Self:
         return binary.apply_binary("bitwise_and", self, other)
 
+    @recorded
     def __or__(self, other: object) -> Self:
         return binary.apply_binary("bitwise_or", self, other)
 
+    @recorded
     def __xor__(self, other: object) -> Self:
         return binary.apply_binary("bitwise_xor", self, other)
 
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
+    @recorded
     def __invert__(self) -> Self:
         if self.dtype.is_float:
             raise CallError(f"~ of {self.dtype}", code="dtype", help="it is for integers and booleans")
@@ -113,6 +136,7 @@ class ArrayOperators:
             "invert", "not {0}" if self.dtype == BOOL else "-{0} - 1", self, self.dtype
         )
 
+    @recorded
     def __neg__(self) -> Self:
         if self.dtype == BOOL:
             raise CallError("- of booleans", code="dtype", help="~ exchanges true and false")
@@ -121,6 +145,7 @@ class ArrayOperators:
     def __pos__(self) -> Self:
         return array_functions.itself(self)
 
+    @recorded
     def __abs__(self) -> Self:
         return (
             array_functions.unary("absolute", "abs({0})", self, self.dtype)
@@ -128,29 +153,37 @@ class ArrayOperators:
             else array_functions.itself(self)
         )
 
+    @recorded
     def __eq__(self, other: object) -> Self:  # type: ignore[override]
         return binary.compare("equal", self, other) if array_functions.is_operand(other) else NotImplemented  # type: ignore[return-value]
 
+    @recorded
     def __ne__(self, other: object) -> Self:  # type: ignore[override]
         return (
             binary.compare("not_equal", self, other) if array_functions.is_operand(other) else NotImplemented
         )  # type: ignore[return-value]
 
+    @recorded
     def __lt__(self, other: object) -> Self:
         return binary.compare("less", self, other)
 
+    @recorded
     def __le__(self, other: object) -> Self:
         return binary.compare("less_equal", self, other)
 
+    @recorded
     def __gt__(self, other: object) -> Self:
         return binary.compare("greater", self, other)
 
+    @recorded
     def __ge__(self, other: object) -> Self:
         return binary.compare("greater_equal", self, other)
 
+    @recorded
     def __matmul__(self, other: object) -> Self:
         return array_functions.matmul(self, other)
 
+    @recorded
     def __rmatmul__(self, other: object) -> Self:
         return array_functions.matmul(other, self)
 
@@ -179,14 +212,17 @@ class ArrayMethods(ArrayOperators, Elementary):
         return prod(self.shape)
 
     @property
+    @recorded
     def T(self) -> Self:  # noqa: N802
         """All axes in the opposite order."""
         return array_functions.permute(self, range(self.ndim)[::-1])
 
+    @recorded
     def astype(self, dtype: object) -> Self:
         """The same values in another dtype; towards zero where integers are made of floats."""
         return array_functions.cast(self, named(dtype))
 
+    @recorded
     def reshape(self, *shape: Any, order: str = "C") -> Self:
         """The same elements in the order of memory; one extent may be -1."""
         if order != "C":
@@ -205,6 +241,7 @@ class ArrayMethods(ArrayOperators, Elementary):
 
     ravel = flatten
 
+    @recorded
     def transpose(self, *order: Any) -> Self:
         """Axis k of the result is axis `order[k]`; without an order, all in the opposite one."""
         given = (
@@ -214,6 +251,7 @@ class ArrayMethods(ArrayOperators, Elementary):
         )
         return array_functions.permute(self, given) if given else self.T
 
+    @recorded
     def swapaxes(self, a: int, b: int) -> Self:
         """Two axes exchanged."""
         order = list(range(self.ndim))
@@ -221,6 +259,7 @@ class ArrayMethods(ArrayOperators, Elementary):
         order[i], order[j] = j, i
         return array_functions.permute(self, order)
 
+    @recorded
     def squeeze(self, axis: Axis = None) -> Self:
         """Without axes of extent 1: these, or all there are."""
         gone = (
@@ -232,6 +271,7 @@ class ArrayMethods(ArrayOperators, Elementary):
             raise CallError(f"axes {gone} of {list(self.shape)} are not all of extent 1", code="axis")
         return self.reshape(tuple(n for k, n in enumerate(self.shape) if k not in gone))
 
+    @recorded
     def expand_dims(self, axis: int | tuple[int, ...]) -> Self:
         """With axes of extent 1: `axis` of the result, or each of several."""
         rank = self.ndim + (len(axis) if isinstance(axis, tuple | list) else 1)
@@ -240,12 +280,14 @@ class ArrayMethods(ArrayOperators, Elementary):
 
     unsqueeze = expand_dims
 
+    @recorded
     def broadcast_to(self, *shape: Any) -> Self:
         """Repeated along axes of extent 1, and along new ones in front."""
         return array_functions.broadcast_to(
             self, shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
         )
 
+    @recorded
     def sum(
         self, axis: Axis = None, keepdims: bool = False, *, dtype: object = None, out: None = None
     ) -> Self:
@@ -254,18 +296,21 @@ class ArrayMethods(ArrayOperators, Elementary):
         """
         return array_functions.reduce("sum", self, axis, keepdims, dtype, out)
 
+    @recorded
     def prod(
         self, axis: Axis = None, keepdims: bool = False, *, dtype: object = None, out: None = None
     ) -> Self:
         """The product over some axes, or all; integers become i64, or u64."""
         return array_functions.reduce("prod", self, axis, keepdims, dtype, out)
 
+    @recorded
     def mean(
         self, axis: Axis = None, keepdims: bool = False, *, dtype: object = None, out: None = None
     ) -> Self:
         """Over some axes, or all; integers become f64."""
         return array_functions.reduce("mean", self, axis, keepdims, dtype, out)
 
+    @recorded
     def var(
         self,
         axis: Axis = None,
@@ -280,6 +325,7 @@ class ArrayMethods(ArrayOperators, Elementary):
         """
         return array_functions.reduce("var", self, axis, keepdims, dtype, out, ddof)
 
+    @recorded
     def std(
         self,
         axis: Axis = None,
@@ -292,36 +338,44 @@ class ArrayMethods(ArrayOperators, Elementary):
         """The root of the variance; its gradient is 0 where it is 0."""
         return array_functions.reduce("std", self, axis, keepdims, dtype, out, ddof)
 
+    @recorded
     def max(self, axis: Axis = None, keepdims: bool = False, *, out: None = None) -> Self:
         """The largest over some axes, or all; NaN if there is one."""
         return array_functions.reduce("max", self, axis, keepdims, out=out)
 
+    @recorded
     def min(self, axis: Axis = None, keepdims: bool = False, *, out: None = None) -> Self:
         """The smallest over some axes, or all; NaN if there is one."""
         return array_functions.reduce("min", self, axis, keepdims, out=out)
 
+    @recorded
     def any(self, axis: Axis = None, keepdims: bool = False, *, out: None = None) -> Self:
         """True where some element holds."""
         return array_functions.reduce("any", self, axis, keepdims, out=out)
 
+    @recorded
     def all(self, axis: Axis = None, keepdims: bool = False, *, out: None = None) -> Self:
         """True where all elements hold."""
         return array_functions.reduce("all", self, axis, keepdims, out=out)
 
+    @recorded
     def argmax(self, axis: int | None = None, keepdims: bool = False, *, out: None = None) -> Self:
         """The place of the first largest element along an axis, or of all."""
         return array_functions.place("argmax", self, axis, keepdims, out)
 
+    @recorded
     def argmin(self, axis: int | None = None, keepdims: bool = False, *, out: None = None) -> Self:
         """The place of the first smallest element along an axis, or of all."""
         return array_functions.place("argmin", self, axis, keepdims, out)
 
+    @recorded
     def cumsum(self, axis: int | None = None, dtype: object = None, out: None = None) -> Self:
         """Sums up to each place of an axis, or of all elements in a line; integers become i64,
         or u64.
         """
         return array_functions.cumulated(ops.cumsum, self, axis, dtype, out)
 
+    @recorded
     def cumprod(self, axis: int | None = None, dtype: object = None, out: None = None) -> Self:
         """Products up to each place of an axis, or of all elements in a line; integers become
         i64, or u64.
@@ -346,6 +400,7 @@ class ArrayMethods(ArrayOperators, Elementary):
         """To the nearest multiple of 10^-decimals, ties to even."""
         return array_functions.rounded(self, decimals, out)
 
+    @recorded
     def __round__(self, decimals: int = 0) -> Self:
         return self.round(decimals)
 

@@ -12,8 +12,11 @@ of its arguments; afterwards a call is one native call.
 """
 
 from texpr.graph.arrays.array_functions import where
+from texpr.graph.lazy import evaluation
 from texpr.graph.lazy.jit_function import Jitted, jit
 from texpr.graph.lazy.lazy_tensor import Tensor, no_grad
 from texpr.graph.lazy.making import from_dlpack, tensor
+
+Tensor.engine = evaluation
 
 __all__ = ["Jitted", "Tensor", "from_dlpack", "jit", "no_grad", "tensor", "where"]

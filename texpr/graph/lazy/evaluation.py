@@ -5,8 +5,8 @@ leaves.
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from texpr.graph.arrays.recording import recording
@@ -20,41 +20,94 @@ from texpr.support.errors import CallError
 from texpr.support.options import current
 
 _OWN_REFERENCES = 3
-"""To a tensor that `History.is_held` looks at: two variables and an argument."""
+"""To a tensor that `History.held` looks at: from `made`, a variable and an argument."""
+_FEW = 50
+"""Calls in a row that are walked through by recursion."""
 
 
 class History:
-    """The leaves and nodes that some tensors are computed from.
+    """The calls and leaves that some tensors are computed from.
 
     Attributes:
         nodes: calls, producers first.
         leaves: tensors that are taken as they are.
         caches: of programs of modules among them.
+        made: arguments that are results of calls, by identity.
+        uses: how often each of them is an argument.
     """
 
-    def __init__(self, wanted: Sequence[Tensor], is_leaf: Callable[[Tensor], bool]) -> None:
+    __slots__ = ("_by_value", "_place", "_structure", "_values", "caches", "leaves", "made", "nodes", "uses")
+
+    def __init__(self, wanted: Sequence[Tensor], *, by_value: bool) -> None:
+        """Walk from tensors to their leaves.
+
+        Args:
+            by_value: tensors with a value are leaves; else those to which gradients flow.
+        """
         self.nodes: list[Node] = []
         self.leaves: list[Tensor] = []
         self.caches: dict[ComputationCache, None] = {}
-        self._is_leaf = is_leaf
+        self.made: dict[int, Tensor] = {}
+        self.uses: dict[int, int] = {}
+        self._by_value = by_value
         self._place: dict[int, int] = {}
         """Of nodes and leaves by identity; leaves count from -1 down."""
         self._values: dict[int, int] = {}
-        self._uses: Counter[int] | None = None
-        stack = [(t, False) for t in reversed(wanted)]
-        while stack:
-            t, ready = stack.pop()
-            if is_leaf(t):
+        self._structure: list[int] = []
+        for t in wanted:
+            if self._is_leaf(t):
                 self._add_leaf(t)
-            elif id(t.node) not in self._place:
-                if ready:
-                    self._place[id(t.node)] = len(self.nodes)
-                    self.nodes.append(t.node)  # type: ignore[arg-type]
-                    if t.node.cache is not None:  # type: ignore[union-attr]
-                        self.caches[t.node.cache] = None  # type: ignore[union-attr]
-                else:
-                    stack.append((t, True))
-                    stack += [(a, False) for a in reversed(t.node.arguments)]  # type: ignore[union-attr]
+            else:
+                few = t.node.depth <= _FEW and by_value  # type: ignore[union-attr]
+                if id(t.node) not in self._place:
+                    (self._add_few if few else self._add_call)(t.node)  # type: ignore[arg-type]
+
+    def _is_leaf(self, t: Tensor) -> bool:
+        return t.value is not None if self._by_value else t.node is None or t.stops
+
+    def _add_call(self, node: Node) -> None:
+        """Add a call and those before it, where there may be many in a row."""
+        place, stack = self._place, list[Any]([node])
+        while stack:
+            node = stack[-1]
+            assert node is not None
+            waiting = [
+                a.node
+                for a in node.arguments
+                if not self._is_leaf(a) and id(a.node) not in place and id(node) not in place
+            ]
+            if waiting:
+                stack += waiting
+            else:
+                stack.pop()
+                if id(node) not in place:
+                    self._add_few(node)
+
+    def _add_few(self, node: Node) -> None:
+        """Add a call and those before it, of which few are in a row. Looking at tensors spends its
+        time here: the test of `_is_leaf` is written out.
+        """
+        place, structure, uses, by_value = self._place, self._structure, self.uses, self._by_value
+        key: list[int] = [id(node.program)]
+        for a in node.arguments:
+            at = id(a)
+            if (a.value is not None) if by_value else (a.node is None or a.stops):
+                if at not in place:
+                    self._add_leaf(a)
+                key.append(place[at])
+            else:
+                made = a.node
+                if id(made) not in place:
+                    self._add_few(made)  # type: ignore[arg-type]
+                uses[at] = uses.get(at, 0) + 1
+                self.made[at] = a
+                key.append(place[id(made)])
+                key.append(a.index)
+        structure += key
+        place[id(node)] = len(self.nodes)
+        self.nodes.append(node)
+        if node.cache is not None:
+            self.caches[node.cache] = None
 
     def _add_leaf(self, t: Tensor) -> None:
         """One leaf for all tensors that share a value."""
@@ -68,23 +121,25 @@ class History:
                 self._values[id(t.value)] = shared
         self._place[id(t)] = shared
 
-    def is_held(self, t: Tensor) -> bool:
-        """True if a tensor without a value is held by more than the calls of this history and the
-        caller's variable: it may be asked for. References that CPython does not count make a
-        tensor be computed again, and not wrong.
+    def held(self) -> list[Tensor]:
+        """The results of calls without a value that are held by more than the calls of this
+        history: they may be asked for. References that CPython does not count make a tensor be
+        computed again, and not wrong.
         """
-        if self._uses is None:
-            self._uses = Counter(id(a) for n in self.nodes for a in n.arguments)
-        return t.value is None and sys.getrefcount(t) > self._uses[id(t)] + _OWN_REFERENCES
+        made, uses = self.made, self.uses
+        found = [t for t in made.values() if sys.getrefcount(t) > uses[id(t)] + _OWN_REFERENCES]
+        others = [t for n in self.nodes if n.outputs for r in n.outputs if (t := r()) is not None]
+        return found + [t for t in others if t.value is None and id(t) not in made]
 
     def place(self, t: Tensor) -> tuple[int, int]:
-        """The source of a tensor's value: a leaf, or a result of a node."""
+        """The origin of a tensor's value: a leaf, or a result of a node."""
         return (self._place[id(t)], 0) if self._is_leaf(t) else (self._place[id(t.node)], t.index)
 
     def structure(self) -> tuple:
-        """Equal for histories that the same plan computes."""
-        nodes = tuple((id(n.program), tuple(map(self.place, n.arguments))) for n in self.nodes)
-        return nodes, tuple((t.shape, t.dtype) for t in self.leaves)
+        """Equal for histories that the same plan computes: of each call the program and its
+        arguments, a leaf by its negative number, a result by its call and its position there.
+        """
+        return (*self._structure, *[x for t in self.leaves for x in (t.shape, t.dtype)])
 
     def captured(self) -> tuple[Capture, list[Symbolic], Callable[[Tensor], Symbolic]]:
         """The calls as a capture with the leaves as data; the leaves there, and where other
@@ -106,7 +161,7 @@ class History:
 
     def run(self, plan: Plan) -> tuple[Any, ...]:
         """The plan's results on the leaves' values."""
-        return plan(*(t.value for t in self.leaves))  # type: ignore[arg-type]
+        return plan(*[t.value for t in self.leaves])
 
 
 def realize(wanted: Sequence[Tensor]) -> None:
@@ -115,17 +170,21 @@ def realize(wanted: Sequence[Tensor]) -> None:
     Raises:
         CallError: a value outside the range that an operator asks for.
     """
-    for device in dict.fromkeys(t.device for t in wanted if t.value is None):
-        _realize_on(device, [t for t in wanted if t.value is None and t.device == device])
+    waiting = [t for t in wanted if t.value is None]
+    if len(waiting) == 1:
+        _realize_on(waiting[0].device, waiting)
+        return
+    for device in dict.fromkeys([t.device for t in waiting]):
+        _realize_on(device, [t for t in waiting if t.value is None and t.device == device])
 
 
 def _realize_on(device: str, wanted: Sequence[Tensor]) -> None:
-    history = History(wanted, lambda t: t.value is not None)
-    outputs = [t for n in history.nodes for r in n.outputs if (t := r()) is not None and history.is_held(t)]
-    outputs += [t for t in wanted if t.value is None and not any(t is o for o in outputs)]
+    history = History(wanted, by_value=True)
+    outputs = history.held()
+    outputs += [t for t in wanted if t.value is None and not any([t is o for o in outputs])]
     if outputs:
-        key = "values", device, history.structure(), tuple(map(history.place, outputs))
-        plan = _cached(history, key, lambda: _values_plan(history, outputs, device))
+        key = "values", device, history.structure(), *map(history.place, outputs)
+        plan = _cached(history, key, partial(_values_plan, history, outputs, device))
         for t, value in zip(outputs, history.run(plan)):
             t.value = value
             if not t.requires_grad:
@@ -141,7 +200,7 @@ def add_gradients(
         create_graph: gradients flow through the derivatives, too; for detached tensors, by their
             identity, `originals` are what they flow to then.
     """
-    history = History([loss], lambda t: t.is_leaf)
+    history = History([loss], by_value=False)
     wrt = [t for t in history.leaves if t.requires_grad and not t.stops]
     if not wrt or loss.is_leaf and not loss.requires_grad:
         raise CallError(NOTHING, code="gradient", help=MAKE_A_LEAF)

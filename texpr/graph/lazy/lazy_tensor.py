@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -22,12 +22,16 @@ from texpr.graph.capture.variable import Variable, array_of
 from texpr.graph.execution.placement import device_of, to_host
 from texpr.graph.lazy.computation_cache import ComputationCache
 from texpr.graph.lazy.dlpack_dtypes import coded
+from texpr.graph.lazy.recipes import MOST as MOST_RECIPES
+from texpr.graph.lazy.recipes import RECIPES, Observation, Recipe, Spec, call_key, observation
 from texpr.ir.dtypes import DType, number, readable
 from texpr.ir.shapes import Shape, caller_shape
 from texpr.ir.tensor import Program
 from texpr.runtime import gpu
 from texpr.support.errors import CallError
 
+MOST_USERS = 64
+"""Users of a tensor among which those that are gone are looked for."""
 MOST_WAITING = 200
 """Calls in a row that wait for somebody to look: a loop that nobody looks into must not become
 one program.
@@ -40,7 +44,8 @@ class Node:
     Attributes:
         program: of the operator, for the dtypes at hand.
         arguments: in the order of the program's inputs.
-        outputs: the tensors that stand for the results, as long as somebody holds them.
+        outputs: tensors that stand for results and may be an argument of no other call, as long
+            as somebody holds them.
         depth: how many calls wait in a row, this one included.
         device: where it will run, a name.
         cache: of a module's program, what holds the plans in which it takes part.
@@ -49,19 +54,36 @@ class Node:
     __slots__ = ("__weakref__", "arguments", "depth", "device", "cache", "outputs", "program")
 
     def __init__(
-        self, program: Program, arguments: tuple[Tensor, ...], cache: ComputationCache | None
+        self, program: Program, arguments: tuple[Tensor, ...], cache: ComputationCache | None, device: str
     ) -> None:
-        self.program, self.arguments, self.cache = program, arguments, cache
-        self.device = common_device(program.name, arguments)
+        self.program, self.arguments, self.cache, self.device = program, arguments, cache, device
         self.outputs: tuple[weakref.ref[Tensor], ...] = ()
-        self.depth = 1 + max(
-            (a.node.depth for a in arguments if a.value is None and a.node is not None), default=0
-        )
+        depth, user = 0, weakref.ref[Node](self)
         for a in arguments:
-            a.add_user(self)
+            if a.value is None and a.node is not None and a.node.depth > depth:
+                depth = a.node.depth
+            if a.users is None:
+                a.users = [user]
+            else:
+                a.users.append(user)
+                if len(a.users) >= MOST_USERS:
+                    a.forget_users()
+        self.depth = depth + 1
 
 
 _NONE: Any = None
+
+
+class Engine(Protocol):
+    """The computation of tensors: `evaluation`, which needs them."""
+
+    def realize(self, wanted: Sequence[Tensor], /) -> None:
+        """Compute tensors."""
+
+    def add_gradients(
+        self, loss: Tensor, create_graph: bool = False, originals: Mapping[int, Tensor] | None = None, /
+    ) -> None:
+        """Add derivatives to the leaves."""
 
 
 class Tensor(ArrayMethods, gpu.Exchanged):
@@ -87,13 +109,22 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         "owner",
         "requires_grad",
         "shape",
+        "spec",
         "stops",
         "users",
         "value",
     )
 
+    engine: ClassVar[Engine]
+
     def __init__(
-        self, shape: Shape, dtype: DType = _NONE, value: Any = None, node: Node | None = None, index: int = 0
+        self,
+        shape: Shape,
+        dtype: DType = _NONE,
+        value: Any = None,
+        node: Node | None = None,
+        index: int = 0,
+        spec: Spec | None = None,
     ) -> None:
         """Use `tensor`."""
         if type(dtype) is not DType:
@@ -103,16 +134,61 @@ class Tensor(ArrayMethods, gpu.Exchanged):
                 help='tx.tensor(data), or tx.tensor(data, dtype="f32")',
             )
         self.shape, self.dtype, self.value, self.node, self.index = shape, dtype, value, node, index
-        self.requires_grad, self.stops = False, not is_recording()
+        self.requires_grad, self.stops, self.spec = False, not is_recording(), spec
         self.grad: Tensor | None = None
         self.owner: Variable | None = None
-        self.users: weakref.WeakSet[Node] | None = None
+        self.users: list[weakref.ref[Node]] | None = None
+        """Calls that wait for the value, or may ask for it again."""
 
-    def add_user(self, node: Node) -> None:
-        """Note a call that waits for the value, or may ask for it again."""
-        if self.users is None:
-            self.users = weakref.WeakSet()
-        self.users.add(node)
+    def forget_users(self) -> None:
+        """Leave out the users that are gone, if they are many."""
+        alive = [user for user in self.users or () if user() is not None]
+        if len(alive) <= MOST_USERS // 2:
+            self.users = alive
+
+    def own_spec(self) -> Spec | None:
+        """The key of the shape and dtype in recipes; None on a device."""
+        self.spec = Spec.of(self)
+        return self.spec
+
+    def recorded_call(self, method: Callable[..., Any], args: tuple, options: dict[str, Any]) -> Any:
+        """A call of a method: as it was recorded before, if it was (`recipes`)."""
+        if not args and not options:
+            operands: list[Any] = [self]
+            key = method, self.spec or self.own_spec()
+            recipe = RECIPES.get(key)
+            if recipe is not None:
+                return _record(recipe, operands)
+            if key[1] is None:
+                return method(self)
+        else:
+            operands = []
+            key = call_key(method, self, args, options, operands)
+            if key is None:
+                return method(self, *args, **options)
+            recipe = RECIPES.get(key)
+            if recipe is not None:
+                return _record(recipe, operands)
+        return _observe(key, method, operands, (self, *args), options)
+
+    def recorded_arithmetic(self, method: Callable[..., Any], other: Any) -> Any:
+        """The same of arithmetic, with a tensor or a float of Python."""
+        kind, spec = type(other), self.spec or self.own_spec()
+        if kind is Tensor:
+            second = other.spec or other.own_spec()
+            key = (method, spec, second) if other is not self else (method, spec)
+            if second is None:
+                spec = None
+        elif kind is float:
+            key = method, spec, kind
+        else:
+            return self.recorded_call(method, (other,), {})
+        recipe = RECIPES.get(key)
+        if recipe is not None:
+            return _record(recipe, (self, other))
+        if spec is None:
+            return method(self, other)
+        return _observe(key, method, (self, other), (self, other), {})
 
     def __texpr_call__(
         self, operator: Op, inputs: Mapping[str, object], constants: Mapping[str, object]
@@ -184,15 +260,15 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         Raises:
             CallError: a value outside the range that an operator asks for.
         """
+        if (seen := observation.get()) is not None:
+            seen.pure = False
         if self.value is None:
-            from texpr.graph.lazy.evaluation import realize
-
-            realize([self])
+            self.engine.realize([self])
         return self
 
     def kept(self) -> None:
         """The memory of the value is about to change: what still waits for it gets a copy."""
-        if self.users and self.value is not None:
+        if self.value is not None and any(user() is not None for user in self.users or ()):
             self.value = self.value.copy()
 
     def numpy(self) -> np.ndarray:
@@ -271,9 +347,9 @@ class Tensor(ArrayMethods, gpu.Exchanged):
                 no cotangent.
             CheckError: an operator on the way has no gradient.
         """
-        from texpr.graph.lazy.evaluation import add_gradients
         from texpr.graph.lazy.making import tensor
 
+        add_gradients = self.engine.add_gradients
         if gradient is None:
             add_gradients(number_of(self), create_graph)
             return
@@ -363,15 +439,16 @@ class Tensor(ArrayMethods, gpu.Exchanged):
     def set_value(self, value: Any) -> None:
         """Have another value; what was computed from the tensor before keeps the old one."""
         self._detach_users()
-        self.value, self.node, self.index, self.requires_grad = value, None, 0, False
+        self.value, self.node, self.index, self.requires_grad, self.spec = value, None, 0, False, None
 
     def _detach_users(self) -> None:
         """Let another tensor stand for the value so far in all that was computed from it."""
         other = self.detach()
         other.stops, other.requires_grad = self.stops, self.requires_grad
-        for user in tuple(self.users or ()):
-            user.arguments = tuple(other if a is self else a for a in user.arguments)
-            other.add_user(user)
+        other.users = self.users
+        for user in map(weakref.ref.__call__, self.users or ()):
+            if user is not None:
+                user.arguments = tuple(other if a is self else a for a in user.arguments)
         if self.node is not None:
             self.node.outputs = tuple(weakref.ref(other) if r() is self else r for r in self.node.outputs)
         self.users = None
@@ -463,7 +540,7 @@ def apply_program(
         CallError: shapes that do not fit.
     """
     sizes, packs = bind_call(program, [a.shape for a in arguments])
-    node = Node(program, arguments, cache)
+    node = Node(program, arguments, cache, common_device(program.name, arguments))
     if node.device != gpu.HOST:
         for formal, a in zip(program.inputs, arguments):
             if (
@@ -483,9 +560,61 @@ def apply_program(
     grows = is_recording() and any(a.requires_grad and not a.stops for a in arguments)
     for r in results:
         r.requires_grad = grows and r.dtype.is_float
+    if (seen := observation.get()) is not None:
+        seen.calls.append((program, arguments, results))
     if node.depth > MOST_WAITING:
         results[0].realize()
     return results
+
+
+def _observe(
+    key: tuple, method: Callable[..., Any], operands: Sequence[Any], args: tuple, options: dict[str, Any]
+) -> Any:
+    """Run a method, and note what it records unless that is known to be no recipe."""
+    if key in RECIPES:
+        return method(*args, **options)
+    around, seen = observation.get(), Observation()
+    token = observation.set(seen)
+    try:
+        result = method(*args, **options)
+    finally:
+        observation.reset(token)
+    if around is not None:
+        around.include(seen)
+    if len(RECIPES) >= MOST_RECIPES:
+        RECIPES.clear()
+    RECIPES[key] = seen.recipe(operands, result)
+    return result
+
+
+def _record(recipe: Recipe, operands: Sequence[Any]) -> Tensor:
+    """Make the nodes of a recipe; the result."""
+    made: list[list[Tensor]] = []
+    for call in recipe:
+        order = call.order
+        arguments = (
+            call.arguments(operands, made, _of_number) if order is None else [operands[k] for k in order]
+        )
+        node = Node(call.program, tuple(arguments), None, gpu.HOST)
+        results = [Tensor(spec.shape, spec.dtype, None, node, k, spec) for k, spec in enumerate(call.results)]
+        if len(results) > 1:  # a single one is found where it is an argument
+            node.outputs = tuple([weakref.ref(r) for r in results])
+        for a in arguments:
+            if a.requires_grad and not a.stops and is_recording():
+                for r in results:
+                    r.requires_grad = r.dtype.is_float
+        made.append(results)
+        if (seen := observation.get()) is not None:
+            seen.calls.append((call.program, arguments, results))
+    result = made[-1][0]
+    if node.depth > MOST_WAITING:
+        result.realize()
+    return result
+
+
+def _of_number(value: float, dtype: DType) -> Tensor:
+    """A number as a tensor of rank 0."""
+    return Tensor((), dtype, number(value, dtype))
 
 
 def leaf_of(variable: Variable) -> Tensor:
@@ -511,7 +640,9 @@ def _argument(program: Program, name: str, dtype: DType, value: object) -> Tenso
     elif isinstance(value, Variable):
         found = leaf_of(value)
     elif isinstance(value, bool | int | float):
-        found = Tensor((), dtype, number(value, dtype))
+        found = _of_number(value, dtype)
+        if (seen := observation.get()) is not None:
+            seen.numbers[id(found)] = found, value
     else:
         from texpr.graph.lazy.making import tensor
 

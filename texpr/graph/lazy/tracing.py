@@ -18,7 +18,7 @@ from texpr.graph.capture.symbolic import Symbolic
 from texpr.graph.capture.variable import Variable
 from texpr.graph.execution.placement import to_host
 from texpr.graph.lazy.computation_cache import ComputationCache
-from texpr.graph.lazy.lazy_tensor import Node, Tensor, leaf_of
+from texpr.graph.lazy.lazy_tensor import Node, Tensor, common_device, leaf_of
 from texpr.ir import expr
 from texpr.ir.dtypes import DType, from_numpy
 from texpr.ir.tensor import Program
@@ -182,7 +182,7 @@ class GradientFlow:
         given = (*arguments, *map(leaf_of, self.variables), *self.constants)
         if not is_recording() or not any(a.requires_grad and not a.stops for a in given):
             return
-        node = Node(self.program, given, self.cache)
+        node = Node(self.program, given, self.cache, common_device(self.program.name, given))
         for result, (place, varies) in zip(results, self.places, strict=True):
             if varies and result.dtype.is_float:
                 result.node, result.index, result.requires_grad = node, place, True

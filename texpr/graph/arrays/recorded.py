@@ -1,0 +1,45 @@
+"""Methods of tensors whose calls are the same programs whenever shapes and dtypes are the same."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def recorded(method: Method) -> Method:
+    """Mark a method that applies operators to its operands and looks at no value of a tensor: one
+    may find the calls that it recorded before in the place of running the method.
+    """
+
+    @functools.wraps(method)
+    def call(self: Any, *args: Any, **options: Any) -> Any:
+        return self.recorded_call(method, args, options)
+
+    return call  # type: ignore[return-value]
+
+
+def arithmetic(method: Method) -> Method:
+    """Mark such a method of two operands, that takes floats of Python whatever their values are."""
+
+    @functools.wraps(method)
+    def call(self: Any, other: Any) -> Any:
+        return self.recorded_arithmetic(method, other)
+
+    return call  # type: ignore[return-value]
+
+
+class Recorded:
+    """Base of classes with such methods: they are run."""
+
+    __slots__ = ()
+
+    def recorded_call(self, method: Callable[..., Any], args: tuple, options: dict[str, Any]) -> Any:
+        """A call of a method that is `recorded`."""
+        return method(self, *args, **options)
+
+    def recorded_arithmetic(self, method: Callable[..., Any], other: Any) -> Any:
+        """A call of a method that is `arithmetic`."""
+        return method(self, other)
