@@ -63,16 +63,16 @@ def choose(kernel: Kernel, machine: Machine) -> Choice:
     """
     builder = ScheduleBuilder(kernel, machine)
     builder.try_apply("allow_fma", *(() if machine.fma_of_all else ("sums",)))
-    builder.attempt("", partial(choose_rewrites, builder), None)
-    if not (machine.gpu_threads and builder.attempt("", partial(schedule_equations, builder, GPU), False)):
-        builder.attempt("", partial(cheaper_elements, builder), None)
-        builder.attempt("", partial(on_tensor_cores, builder), None)
-        builder.attempt("", partial(_inlined, builder, kernel.temporaries), None)
+    builder.attempt(None, partial(choose_rewrites, builder), None)
+    if not (machine.gpu_threads and builder.attempt(None, partial(schedule_equations, builder, GPU), False)):
+        builder.attempt(None, partial(cheaper_elements, builder), None)
+        builder.attempt(None, partial(on_tensor_cores, builder), None)
+        builder.attempt(None, partial(_inlined, builder, kernel.temporaries), None)
     if machine.gpu_threads:
         schedule_gpu(builder, GPU)
     else:
         schedule_cpu(builder, CPU)
-    builder.attempt("", partial(use_nontemporal_stores, builder), None)
+    builder.attempt(None, partial(use_nontemporal_stores, builder), None)
     return Choice(builder.steps, builder.kernel, tuple(builder.decisions))
 
 

@@ -1,15 +1,19 @@
 """A schedule while it is chosen: steps that are legal are taken, others left out, and so is a
 part of the schedule that fails.
+
+Steps come in two forms. `try_split` and its like say whether a step was legal, for those that a
+template can do without. `split` and its like end the template (`Refused`) where it was not.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from math import prod
 from typing import TypeVar
 
 from texpr.autoschedule.core.decision import Decision
+from texpr.autoschedule.core.handles import LoopHandle, handle
 from texpr.autoschedule.core.nest import Nest, constant_extent, find_nests
 from texpr.ir.build import integer
 from texpr.ir.expr import Tensor
@@ -18,13 +22,21 @@ from texpr.ir.machine import Machine
 from texpr.schedule.analysis.access import Access
 from texpr.schedule.analysis.annotations import UNSCHEDULED
 from texpr.schedule.script.script import Step
-from texpr.schedule.structure.loops import all_loops, find_loops, free_name, qualified
+from texpr.schedule.structure.loops import all_loops, find_loops, free_name
 from texpr.support.errors import Error, ResourceError, ScheduleError
 from texpr.support.options import current
 from texpr.support.unread import unread
 
-LONG = 1 << 40
+UNBOUNDED = 1 << 40
+"""Iterations that a loop of symbolic extent counts as: more than any factor of a split."""
 T = TypeVar("T")
+
+
+class Refused(Exception):
+    """A step that a template cannot do without is not legal: the template does not go through."""
+
+    def __init__(self, step: Step) -> None:
+        super().__init__(f"the step {step.name} was refused")
 
 
 class ScheduleBuilder:
@@ -42,8 +54,13 @@ class ScheduleBuilder:
         self.refused: Step | None = None
 
     def try_apply(self, name: str, /, *args: object, **options: object) -> bool:
-        """Apply a step if it is legal; whether it was."""
-        step = Step(name, args, tuple(options.items()))
+        """Apply a step if it is legal; True if it was.
+
+        Args:
+            args: loops and buffers as handles (`LoopHandle`, `For`, `Tensor`), all else as the step
+                takes it. So are options.
+        """
+        step = Step(name, tuple(map(_named, args)), tuple((k, _named(v)) for k, v in options.items()))
         try:
             with unread():
                 self.kernel = step.apply(self.kernel)
@@ -53,11 +70,30 @@ class ScheduleBuilder:
         self.steps.append(step)
         return True
 
-    def new_buffer(self, name: str, /, *args: object, **options: object) -> Tensor | None:
+    def apply(self, name: str, /, *args: object, **options: object) -> None:
+        """Apply a step, as `try_apply`.
+
+        Raises:
+            Refused: it is not legal.
+        """
+        if not self.try_apply(name, *args, **options):
+            assert self.refused is not None
+            raise Refused(self.refused)
+
+    def try_new_buffer(self, name: str, /, *args: object, **options: object) -> Tensor | None:
         """Apply a step that makes a buffer (`cache_read`, `rfactor`) if it is legal; the buffer,
         None where it is not.
         """
         return self.kernel.temporaries[-1] if self.try_apply(name, *args, **options) else None
+
+    def new_buffer(self, name: str, /, *args: object, **options: object) -> Tensor:
+        """Apply a step that makes a buffer; the buffer.
+
+        Raises:
+            Refused: it is not legal.
+        """
+        self.apply(name, *args, **options)
+        return self.kernel.temporaries[-1]
 
     def can_apply(self, name: str, /, *args: object, **options: object) -> bool:
         """Whether a step is legal here; it is not taken."""
@@ -66,27 +102,32 @@ class ScheduleBuilder:
         self.rollback(before)
         return found
 
-    def loop(self, name: str) -> For:
-        """The first loop of a name."""
-        return find_loops(self.kernel, name)[0]
+    def loop(self, loop: LoopHandle) -> For:
+        """The first loop of a handle.
 
-    def surviving_loops(self, names: list[str]) -> list[str]:
-        """The names that loops still have: those of one iteration go when another nest is
-        peeled.
+        Raises:
+            ScheduleError: there is none any more.
         """
-        return [name for name in names if self._has(name)]
+        return find_loops(self.kernel, str(loop))[0]
 
-    def _has(self, name: str) -> bool:
+    def loops(self, loop: LoopHandle) -> list[For]:
+        """All loops of a handle; none where they are gone: loops of one iteration go when another
+        nest is peeled.
+        """
         try:
-            return bool(find_loops(self.kernel, name))
+            return find_loops(self.kernel, str(loop))
         except ScheduleError:
-            return False
+            return []
 
-    def extents(self, name: str) -> list[int | None]:
-        """The extents of the loops of a name, None where one is no constant. A loop that is
+    def surviving_loops(self, loops: Iterable[LoopHandle]) -> list[LoopHandle]:
+        """The handles that still have loops."""
+        return [loop for loop in loops if self.loops(loop)]
+
+    def extents(self, loop: LoopHandle) -> list[int | None]:
+        """The extents of the loops of a handle, None where one is no constant. A loop that is
         gone, or was never made, had one iteration.
         """
-        return [integer(n.extent) for n in find_loops(self.kernel, name)] if self._has(name) else [1]
+        return [integer(n.extent) for n in self.loops(loop)] or [1]
 
     def exceeds_l2(self, nest: Nest, access: Access) -> bool:
         """What a nest reads there does not stay in the second cache."""
@@ -105,19 +146,22 @@ class ScheduleBuilder:
     def transaction(self, work: Callable[[], T | None]) -> T | None:
         """All the steps of a piece of work, or none of them if it gives nothing."""
         before = self.checkpoint()
-        found = work()
+        try:
+            found = work()
+        except Refused:
+            found = None
         if found is None:
             self.rollback(before)
         return found
 
-    def attempt(self, label: str, work: Callable[[], T], otherwise: T) -> T:
+    def attempt(self, label: str | None, work: Callable[[], T], otherwise: T) -> T:
         """The result of a part of the schedule. Where it raises, its steps are left out, and a mark
         says so: a kernel without them is slow, a call that raises is worse. Under the option
         `verify` it raises.
 
         Args:
-            label: names the loops whose innermost carries the mark; the first loop of the kernel
-                where none has it.
+            label: of the nest whose innermost loop carries the mark; the first loop of the kernel
+                where no loop has it, or the part is about no nest.
             otherwise: the result where the part raises.
         """
         before = self.checkpoint()
@@ -127,21 +171,21 @@ class ScheduleBuilder:
             if current().verify:
                 raise
             self.rollback(before)
-            if label:
-                self.decisions.append(Decision(label, ""))
+            if label is not None:
+                self.decisions.append(Decision(label, None))
             loops = all_loops(self.kernel)
             for loop in ([n for n in loops if n.tensor == label] or loops[:1])[
                 -1:
             ]:  # steps on users keep inner loops
-                self.try_apply("annotate", qualified(loop), **{UNSCHEDULED: _plain(error)})
+                self.try_apply("annotate", loop, **{UNSCHEDULED: _plain(error)})
             return otherwise
 
     def current(self, nest: Nest) -> Nest | None:
         """The nest as it is now: steps on other nests fold extents and conditions, and with them
         loops go; None where all of them did.
         """
-        there = {qualified(n) for n in all_loops(self.kernel)}
-        if all(qualified(n) in there for n in nest.loops):
+        there = {handle(n) for n in all_loops(self.kernel)}
+        if all(handle(n) in there for n in nest.loops):
             return nest
         now = (
             n
@@ -150,28 +194,56 @@ class ScheduleBuilder:
         )
         return next(now, None)
 
-    def split_if_longer(self, name: str, factor: int, tail: str = "peel") -> tuple[str, str]:
-        """Split a loop, if it is longer than `factor`; names of the outer (empty if there is
-        none) and the inner loop.
+    def split_if_longer(
+        self, loop: LoopHandle | For, factor: int, tail: str = "peel"
+    ) -> tuple[LoopHandle | None, LoopHandle]:
+        """Split a loop, if it is longer than `factor`; the outer loop, None where the loop was not
+        split, and the inner one.
         """
-        n = max(LONG if each is None else each for each in self.extents(name))
+        loop = _handle(loop)
+        n = max(UNBOUNDED if each is None else each for each in self.extents(loop))
         if n <= factor:
-            return "", name
-        return (n != LONG and self.split(name, factor, tail=tail)) or self.split(name, factor) or ("", name)
+            return None, loop
+        found = self.try_split(loop, factor, tail=tail) if n != UNBOUNDED else None
+        return found or self.try_split(loop, factor) or (None, loop)
 
-    def split(self, name: str, factor: int, **options: object) -> tuple[str, str] | None:
-        """Split a loop; names of the outer and the inner loop, or None where that is not
-        possible.
+    def try_split(
+        self, loop: LoopHandle | For, factor: int, **options: object
+    ) -> tuple[LoopHandle, LoopHandle] | None:
+        """Split a loop if that is legal; the outer and the inner loop, None where it is not."""
+        loop = _handle(loop)
+        default = f"{loop.name}o", f"{loop.name}i"
+        outer, inner = (free_name(self.kernel, loop.tensor, name) for name in default)
+        if (outer, inner) != default:
+            options["names"] = outer, inner
+        if not self.try_apply("split", loop, factor, **options):
+            return None
+        return loop.named(outer), loop.named(inner)
+
+    def split(self, loop: LoopHandle | For, factor: int, **options: object) -> tuple[LoopHandle, LoopHandle]:
+        """Split a loop; the outer and the inner loop.
+
+        Raises:
+            Refused: that is not legal.
         """
-        owner, dot, plain = name.rpartition(".")
-        names = free_name(self.kernel, owner, plain + "o"), free_name(self.kernel, owner, plain + "i")
-        if names != (plain + "o", plain + "i"):
-            options["names"] = names
-        return (
-            (owner + dot + names[0], owner + dot + names[1])
-            if self.try_apply("split", name, factor, **options)
-            else None
-        )
+        found = self.try_split(loop, factor, **options)
+        if found is None:
+            assert self.refused is not None
+            raise Refused(self.refused)
+        return found
+
+    def try_fuse(self, outer: LoopHandle | For, inner: LoopHandle | For, name: str) -> LoopHandle | None:
+        """Make one loop of two nested ones if that is legal; the loop, None where it is not."""
+        return _handle(outer).named(name) if self.try_apply("fuse", outer, inner, name=name) else None
+
+    def fuse(self, outer: LoopHandle | For, inner: LoopHandle | For, name: str) -> LoopHandle:
+        """Make one loop of two nested ones; the loop.
+
+        Raises:
+            Refused: that is not legal.
+        """
+        self.apply("fuse", outer, inner, name=name)
+        return _handle(outer).named(name)
 
     @property
     def l2_budget(self) -> int:
@@ -181,6 +253,17 @@ class ScheduleBuilder:
     def vector_lanes(self, nest: Nest) -> int:
         """Elements of a vector register for the widest type in the main statement."""
         return max(1, self.machine.vector_bytes // max(a.tensor.dtype.bytes for a in nest.accesses))
+
+
+def _handle(loop: LoopHandle | For) -> LoopHandle:
+    return handle(loop) if isinstance(loop, For) else loop
+
+
+def _named(argument: object) -> object:
+    """An argument as steps record it: handles by their names."""
+    if isinstance(argument, For | LoopHandle):
+        return str(_handle(argument))
+    return argument.name if isinstance(argument, Tensor) else argument
 
 
 def _plain(error: Exception) -> str:

@@ -1,19 +1,44 @@
 """Tuned numbers of default schedules as data: what operations, caches and threads are taken to
-cost, with units.
+cost.
 
-They were chosen by times of kernels. Of most the processor and the date are not recorded: whoever
-measures one anew writes both into its field. Sizes that follow from one instruction, or that shape
-the tiles of one template, stand beside that template.
+Each number has a unit and a source (`tuned`). The numbers of all templates stand here, those of one
+folder in a record of its own beside them. Sizes that an instruction or a cache has, and that
+nobody chooses, are no costs: they are constants of their modules.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 
-@dataclass(frozen=True, slots=True)
+def tuned(value: Any, unit: str, source: str, measured: str = "") -> Any:
+    """A tuned number, as a field of a cost model.
+
+    Args:
+        unit: of the number: "operations", "bytes", "rows", "share of L2".
+        source: a paper, a property of hardware, or "times of kernels" with their kind.
+        measured: processor and date (`Zen 5, 2026-08`), where they are recorded.
+    """
+    return field(default=value, metadata={"unit": unit, "source": source, "measured": measured})
+
+
 class CostModel:
-    """Costs and thresholds.
+    """Base of the records of tuned numbers, whose fields are all `tuned`.
+
+    Attributes:
+        records: all of them.
+    """
+
+    records: ClassVar[list[type[CostModel]]] = []
+
+    def __init_subclass__(cls) -> None:
+        CostModel.records.append(cls)
+
+
+@dataclass(frozen=True)
+class CommonCosts(CostModel):
+    """Costs and thresholds that several folders share.
 
     Operations count arithmetic of an element; a part of a cache is one of so many equal ones.
     """
@@ -133,5 +158,5 @@ class CostModel:
     """One in so many rounds more than single tiles would take are worth it."""
 
 
-COSTS = CostModel()
+COSTS = CommonCosts()
 """The costs of all default schedules."""

@@ -11,13 +11,13 @@ class Decision:
     """Which template took a nest.
 
     Attributes:
-        label: of the nest, as its loops are named; empty for all nests together.
-        template: its name; empty where none took it.
+        label: of the nest, as its loops are named; None for all nests together.
+        template: its name; None where none took it.
         rejected: templates that were tried before, in order, each with the reason.
     """
 
-    label: str
-    template: str
+    label: str | None
+    template: str | None
     rejected: tuple[tuple[str, str], ...] = ()
 
 
@@ -28,7 +28,7 @@ def show_decisions(decisions: Iterable[Decision], steps: int) -> str:
     Args:
         steps: of the whole schedule.
     """
-    by_label: dict[str, list[Decision]] = {}
+    by_label: dict[str | None, list[Decision]] = {}
     for each in decisions:
         by_label.setdefault(each.label, []).append(each)
     lines = [f"default schedule, {steps} steps"]
@@ -37,9 +37,9 @@ def show_decisions(decisions: Iterable[Decision], steps: int) -> str:
     return "\n".join(lines)
 
 
-def _of_nest(label: str, decisions: Sequence[Decision]) -> list[str]:
+def _of_nest(label: str | None, decisions: Sequence[Decision]) -> list[str]:
     """The lines of one nest; a reason that several templates have is said once."""
-    taken = list(dict.fromkeys(each.template for each in decisions if each.template))
+    taken = list(dict.fromkeys(each.template for each in decisions if each.template is not None))
     rejected = {name: reason for each in decisions for name, reason in each.rejected if name not in taken}
     names: dict[str, list[str]] = {}
     for name, reason in rejected.items():

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Protocol
 
-from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.builder import Refused, ScheduleBuilder
 from texpr.autoschedule.core.decision import Decision
+from texpr.autoschedule.core.handles import LoopHandle, handles
 from texpr.autoschedule.core.nest import Nest
-from texpr.schedule.structure.loops import qualified
 from texpr.support.errors import ResourceError, ScheduleError
 from texpr.support.options import current
 
@@ -55,12 +55,12 @@ class DeferredCopy(Protocol):
         ...
 
     @property
-    def own(self) -> str:
+    def own(self) -> LoopHandle | None:
         """The outermost loop of that nest alone, if it has one."""
         ...
 
-    def make(self, builder: ScheduleBuilder, outer: list[str], turned: set[int]) -> None:
-        """Make the copy in the named loops; `turned` are the equations that read such copies."""
+    def make(self, builder: ScheduleBuilder, outer: list[LoopHandle], turned: set[int]) -> None:
+        """Make the copy in these loops; `turned` are the equations that read such copies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +74,12 @@ class Scheduled:
             last.
     """
 
-    loops: list[str]
+    loops: list[LoopHandle]
     copy: DeferredCopy | None = None
     members: tuple[Nest, ...] = ()
 
     @staticmethod
-    def of(loops: list[str] | None) -> Scheduled | None:
+    def of(loops: list[LoopHandle] | None) -> Scheduled | None:
         """With these outer loops; None where there are none to speak of, since a step was
         refused.
         """
@@ -115,8 +115,8 @@ class Template(Protocol):
         """
 
     def apply(self, builder: ScheduleBuilder, match: Any, /) -> Any:
-        """Apply the steps. None, a `NoMatch` or a `ScheduleError` says that they do not go
-        through: they are left out then.
+        """Apply the steps. None, a `NoMatch`, `Refused` or a `ScheduleError` says that they do not
+        go through: they are left out then.
         """
 
 
@@ -145,7 +145,7 @@ class Naive:
 
     def apply(self, builder: ScheduleBuilder, nest: Nest) -> Scheduled:
         """No step."""
-        return Scheduled([qualified(n) for n in nest.spatial])
+        return Scheduled(handles(nest.spatial))
 
 
 def of_stage(templates: Iterable[Template], *stages: Stage) -> tuple[Template, ...]:
@@ -153,7 +153,9 @@ def of_stage(templates: Iterable[Template], *stages: Stage) -> tuple[Template, .
     return tuple(t for t in templates if t.stage in stages)
 
 
-def apply_first(builder: ScheduleBuilder, templates: Sequence[Template], subject: Any, label: str) -> Any:
+def apply_first(
+    builder: ScheduleBuilder, templates: Sequence[Template], subject: Any, label: str | None
+) -> Any:
     """Apply the first template that matches and whose steps all go through, and record the choice.
 
     Steps of a template that does not go through are rolled back, and the next one is tried. A
@@ -178,7 +180,7 @@ def apply_first(builder: ScheduleBuilder, templates: Sequence[Template], subject
             others = [n for n in found.members if n.label != label] if isinstance(found, Scheduled) else []
             builder.decisions += [Decision(n.label, template.name) for n in others]
             return found
-    builder.decisions.append(Decision(label, "", tuple(rejected.items())))
+    builder.decisions.append(Decision(label, None, tuple(rejected.items())))
     return None
 
 
@@ -192,6 +194,8 @@ def _tried(builder: ScheduleBuilder, template: Template, subject: Any) -> Any:
     try:
         match = template.match(builder, subject)
         found = match if isinstance(match, NoMatch) else template.apply(builder, match)
+    except Refused as error:
+        found = NoMatch(str(error))
     except (ScheduleError, ResourceError) as error:
         if current().verify:
             raise

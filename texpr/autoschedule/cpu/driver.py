@@ -11,6 +11,7 @@ from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.cost_model import COSTS
+from texpr.autoschedule.core.handles import LoopHandle, handle, handles
 from texpr.autoschedule.core.nest import Nest, boundary_iterations, extent, find_nests
 from texpr.autoschedule.core.template import (
     Among,
@@ -26,7 +27,6 @@ from texpr.autoschedule.cpu.finishing.prefetch import insert_prefetch
 from texpr.autoschedule.cpu.parallelize import Group, longest, parallelize
 from texpr.autoschedule.cpu.producer_chains import in_common
 from texpr.ir.loop import For
-from texpr.schedule.structure.loops import qualified
 
 FEW_ENDS = 2
 """Iterations of a recurrence that may have code of their own."""
@@ -34,29 +34,29 @@ FEW_ENDS = 2
 
 def schedule_cpu(builder: ScheduleBuilder, templates: Sequence[Template]) -> None:
     """Choose the steps for all nests of a kernel."""
-    ends = builder.attempt("", lambda: _boundary_iterations(find_nests(builder.kernel)), {})
+    ends = builder.attempt(None, lambda: _boundary_iterations(find_nests(builder.kernel)), {})
     _group_nests(builder, _nests(builder, templates))
     finishing = of_stage(templates, Stage.FINISHING)
     for loop in builder.kernel.body:
         if isinstance(loop, For):
-            builder.attempt("", partial(apply_first, builder, finishing, loop, loop.tensor), None)
-    builder.attempt("", partial(partition_triangles, builder), None)
-    for name, (first, last) in ends.items():
-        builder.try_apply("peel", name, first, last)
-    builder.attempt("", partial(insert_prefetch, builder), None)
+            builder.attempt(None, partial(apply_first, builder, finishing, loop, loop.tensor), None)
+    builder.attempt(None, partial(partition_triangles, builder), None)
+    for loop, (first, last) in ends.items():
+        builder.try_apply("peel", loop, first, last)
+    builder.attempt(None, partial(insert_prefetch, builder), None)
 
 
-def _boundary_iterations(nests: list[Nest]) -> dict[str, tuple[int, int]]:
+def _boundary_iterations(nests: list[Nest]) -> dict[LoopHandle, tuple[int, int]]:
     """Of loops that repeat sums, how many iterations at the start and end decide what conditions
     inside the sums ask, if they are few.
     """
-    found: dict[str, tuple[int, int]] = {}
+    found: dict[LoopHandle, tuple[int, int]] = {}
     for nest in nests:
         for loop in nest.enclosing_loops if nest.reduction else ():
             first, last = boundary_iterations(nest, loop)
             if 0 < first + last <= FEW_ENDS < extent(loop) // COSTS.few_elements:
-                known = found.get(qualified(loop), (0, 0))
-                found[qualified(loop)] = max(first, known[0]), max(last, known[1])
+                known = found.get(handle(loop), (0, 0))
+                found[handle(loop)] = max(first, known[0]), max(last, known[1])
     return found
 
 
@@ -66,7 +66,7 @@ def _nests(builder: ScheduleBuilder, templates: Sequence[Template]) -> list[tupl
     """
     nests = find_nests(builder.kernel)
     chains = of_stage(templates, Stage.CHAINS)
-    depths = builder.attempt("", partial(apply_first, builder, chains, nests, ""), None) or {}
+    depths = builder.attempt(None, partial(apply_first, builder, chains, nests, None), None) or {}
     done: list[tuple[Nest, Scheduled]] = []
     nests = find_nests(builder.kernel)
     taken: set[int] = set()
@@ -82,7 +82,7 @@ def _nests(builder: ScheduleBuilder, templates: Sequence[Template]) -> list[tupl
             done.append((found.members[-1], found))
             taken.update(map(id, found.members))
         elif (whole := builder.current(nest)) is not None:
-            as_it_is = Scheduled([qualified(n) for n in whole.spatial])
+            as_it_is = Scheduled(handles(whole.spatial))
             scheduled = builder.attempt(
                 whole.label, partial(_alone, builder, templates, whole, depths), as_it_is
             )
@@ -107,9 +107,9 @@ def _alone(
     """Schedule one nest, without the outer loops that it has in common with others."""
     nest = whole.below(depths.get(whole.label, 0))
     found = apply_first(builder, of_stage(templates, Stage.NESTS), nest, nest.label)
-    outer = [qualified(n) for n in nest.outer]
+    outer = handles(nest.outer)
     return (
-        Scheduled(outer + [qualified(n) for n in nest.spatial])
+        Scheduled(outer + handles(nest.spatial))
         if found is None
         else replace(found, loops=outer + found.loops)
     )
@@ -120,49 +120,49 @@ def _group_nests(builder: ScheduleBuilder, nests: list[tuple[Nest, Scheduled]]) 
     left among threads.
     """
     groups: list[Group] = []
-    copies: list[tuple[DeferredCopy, list[str]]] = []
+    copies: list[tuple[DeferredCopy, list[LoopHandle]]] = []
     for nest, scheduled in reversed(nests):
-        names = builder.surviving_loops(scheduled.loops)
-        user = builder.attempt(nest.label, partial(_user, builder, nest, names, groups), None)
+        loops = builder.surviving_loops(scheduled.loops)
+        user = builder.attempt(nest.label, partial(_user, builder, nest, loops, groups), None)
         if user is None:
             groups.append(
-                Group(names, nest.work, max(1, len(nest.outer)), prod(map(extent, nest.enclosing_loops)))
+                Group(loops, nest.work, max(1, len(nest.outer)), prod(map(extent, nest.enclosing_loops)))
             )
         else:
             user.work += nest.work
         if scheduled.copy is not None:
-            copies.append((scheduled.copy, names if user is None else user.names))
+            copies.append((scheduled.copy, loops if user is None else user.loops))
     turned = {copy.equation for copy, _ in copies}
-    for copy, names in copies:
-        builder.attempt(copy.own.rpartition(".")[0], partial(copy.make, builder, names, turned), None)
+    for copy, loops in copies:
+        label = None if copy.own is None else copy.own.tensor
+        builder.attempt(label, partial(copy.make, builder, loops, turned), None)
     for group in groups:
-        group.names = builder.surviving_loops(group.names)
-        builder.attempt(
-            "".join(group.names[:1]).rpartition(".")[0], partial(parallelize, builder, group), None
-        )
+        group.loops = builder.surviving_loops(group.loops)
+        label = group.loops[0].tensor if group.loops else None
+        builder.attempt(label, partial(parallelize, builder, group), None)
 
 
-def _user(builder: ScheduleBuilder, nest: Nest, names: list[str], groups: list[Group]) -> Group | None:
+def _user(builder: ScheduleBuilder, nest: Nest, loops: list[LoopHandle], groups: list[Group]) -> Group | None:
     """The group in whose loops the nest is computed from now on."""
     tensors = {t.name for t in (*builder.kernel.temporaries, *builder.kernel.outputs)}
     if nest.label.partition(".")[0] not in tensors:
         return None
-    return next((g for g in reversed(groups) if _try_compute_at(builder, nest, names, g)), None)
+    return next((g for g in reversed(groups) if _try_compute_at(builder, nest, loops, g)), None)
 
 
-def _try_compute_at(builder: ScheduleBuilder, nest: Nest, names: list[str], group: Group) -> bool:
+def _try_compute_at(builder: ScheduleBuilder, nest: Nest, loops: list[LoopHandle], group: Group) -> bool:
     """Whether the nest, with these outer loops, could be moved under the group's joined loops
     without losing parallelism.
     """
-    if not group.names or max(1, len(nest.outer)) != group.joined:
+    if not group.loops or max(1, len(nest.outer)) != group.joined:
         return False
-    joined, small = group.names[: group.joined], nest.work + group.work < COSTS.parallel_work
-    if not small and prod(longest(builder, name) for name in joined) < 2 * builder.machine.cores:
+    joined, small = group.loops[: group.joined], nest.work + group.work < COSTS.parallel_work
+    if not small and prod(longest(builder, loop) for loop in joined) < 2 * builder.machine.cores:
         return False
     before = builder.checkpoint()
-    depths = dict.fromkeys((in_common(builder, nest, names, group.names, group.joined), group.joined))
+    depths = dict.fromkeys((in_common(builder, nest, loops, group.loops, group.joined), group.joined))
     moved = any(
-        builder.try_apply("compute_at", nest.label, group.names[depth - 1], recompute=False)
+        builder.try_apply("compute_at", nest.label, group.loops[depth - 1], recompute=False)
         for depth in depths
     )
     if moved and not small and nest.recurrent and not builder.can_apply("parallel", joined[0]):

@@ -7,17 +7,23 @@ from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.cost_model import COSTS
+from texpr.autoschedule.core.handles import LoopHandle, handle
 from texpr.autoschedule.core.nest import extent
-from texpr.schedule.structure.loops import find_loops, loops_around, qualified
+from texpr.schedule.structure.loops import loops_around
 
 
 @dataclass(slots=True)
 class Group:
-    """Nests under one outermost loop: the names of the outer loops, of which `joined` hold all of
-    the nests, how much runs there, and how often a recurrence repeats it.
+    """Nests under one outermost loop.
+
+    Attributes:
+        loops: the outer loops.
+        work: statement instances that run there.
+        joined: how many of the loops hold all of the nests.
+        times: how often a recurrence repeats the nests.
     """
 
-    names: list[str]
+    loops: list[LoopHandle]
     work: int
     joined: int
     times: int
@@ -25,32 +31,29 @@ class Group:
 
 def parallelize(builder: ScheduleBuilder, group: Group) -> None:
     """Share the outermost loop among threads; one long loop is cut into chunks first."""
-    names = group.names
-    if group.work * group.times < COSTS.parallel_work or group.work < COSTS.least_shared or not names:
+    loops = group.loops
+    if group.work * group.times < COSTS.parallel_work or group.work < COSTS.least_shared or not loops:
         return
-    first = longest(builder, names[0])
+    first = longest(builder, loops[0])
     per_iteration = max(1, group.work // max(1, first))
-    if per_iteration < COSTS.chunk // 16 and len(names) == 1:
-        outer, _ = builder.split_if_longer(names[0], _chunk(first, max(1, COSTS.chunk // per_iteration)))
-        builder.try_apply("parallel", outer or names[0])
+    if per_iteration < COSTS.chunk // 16 and len(loops) == 1:
+        outer, _ = builder.split_if_longer(loops[0], _chunk(first, max(1, COSTS.chunk // per_iteration)))
+        builder.try_apply("parallel", outer or loops[0])
         return
-    for name in names:
-        if longest(builder, name) >= 2 * builder.machine.cores or name == names[-1]:
-            if name != names[0]:
-                builder.try_apply("reorder", name, *names[: names.index(name)])
+    for loop in loops:
+        if longest(builder, loop) >= 2 * builder.machine.cores or loop == loops[-1]:
+            if loop != loops[0]:
+                builder.try_apply("reorder", loop, *loops[: loops.index(loop)])
             if group.work // _iterations_before(
-                builder, name, names
-            ) >= COSTS.least_shared and builder.try_apply("parallel", name):
+                builder, loop, loops
+            ) >= COSTS.least_shared and builder.try_apply("parallel", loop):
                 return
 
 
-def _iterations_before(builder: ScheduleBuilder, name: str, names: list[str]) -> int:
-    """How often a loop starts in a run of those called `names`."""
-    return prod(
-        max(1, extent(n))
-        for n in loops_around(builder.kernel, find_loops(builder.kernel, name)[0])
-        if qualified(n) in names
-    )
+def _iterations_before(builder: ScheduleBuilder, loop: LoopHandle, loops: list[LoopHandle]) -> int:
+    """How often a loop starts in a run of the outer loops `loops`."""
+    around = loops_around(builder.kernel, builder.loop(loop))
+    return prod(max(1, extent(n)) for n in around if handle(n) in loops)
 
 
 def _chunk(iterations: int, most: int) -> int:
@@ -60,8 +63,8 @@ def _chunk(iterations: int, most: int) -> int:
     return next((n for n in range(most, most // 4, -1) if iterations % n == 0), most)
 
 
-def longest(builder: ScheduleBuilder, name: str) -> int:
-    """Iterations of the longest loop of a name: where the first and last iterations were peeled
+def longest(builder: ScheduleBuilder, loop: LoopHandle) -> int:
+    """Iterations of the longest loop of a handle: where the first and last iterations were peeled
     off, these have loops of their own.
     """
-    return max(map(extent, find_loops(builder.kernel, name)))
+    return max(map(extent, builder.loops(loop)))

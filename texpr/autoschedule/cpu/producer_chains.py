@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from math import gcd, prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.handles import LoopHandle, handle
 from texpr.autoschedule.core.nest import Nest, constant_extent, find_nests
 from texpr.autoschedule.core.template import NoMatch, Stage
 from texpr.ir.expr import Tensor
 from texpr.ir.loop import For, Kernel
-from texpr.schedule.structure.loops import qualified
 from texpr.schedule.structure.tensors import bytes_of
 
 LEAST_BLOCK, MOST_BLOCK = 16, 512
@@ -70,7 +70,7 @@ class ProducerChains:
             else NoMatch("no chain of nests whose intermediates or rows go to memory and back")
         )
 
-    def apply(self, builder: ScheduleBuilder, match: _Chains) -> Mapping[str, int] | NoMatch | None:
+    def apply(self, builder: ScheduleBuilder, match: _Chains) -> Mapping[str, int] | NoMatch:
         """Cut blocks where a chain needs them; by the label of a nest, in how many of its outer
         loops it is joined with others.
         """
@@ -108,24 +108,24 @@ def serves_rows(builder: ScheduleBuilder, nest: Nest) -> bool:
 
 
 def in_common(
-    builder: ScheduleBuilder, nest: Nest, names: Sequence[str], others: Sequence[str], least: int
+    builder: ScheduleBuilder, nest: Nest, mine: Sequence[LoopHandle], others: Sequence[LoopHandle], least: int
 ) -> int:
     """How many of the outer loops of a nest and its user may be one: as long as they are alike, and
     no operand of a sum is read again in the iterations of one of them. What both read comes from
     memory once then.
 
     Args:
-        names, others: of the loops, outermost first.
+        mine, others: the outer loops of the nest and of its user, outermost first.
         least: so many are.
     """
-    loops = {qualified(n): n for n in nest.spatial}
+    loops = {handle(n): n for n in nest.spatial}
     depth = least
-    for mine, other in zip(names[least:], others[least:]):
-        loop, length = loops.get(mine), constant_extent(builder.loop(other))
+    for own, other in zip(mine[least:], others[least:]):
+        loop, length = loops.get(own), constant_extent(builder.loop(other))
         if (
             loop is None
             or length in (0, 1)
-            or constant_extent(builder.loop(mine)) != length
+            or constant_extent(builder.loop(own)) != length
             or nest.recurrent
             or _serves_sums(nest, loop)
         ):
@@ -142,7 +142,7 @@ def _serves_sums(nest: Nest, loop: For) -> bool:
     )
 
 
-def _inside(builder: ScheduleBuilder, found: _Chain) -> Mapping[str, int] | NoMatch | None:
+def _inside(builder: ScheduleBuilder, found: _Chain) -> Mapping[str, int] | NoMatch:
     """The nests so far inside that their intermediates stay near, by blocks where that is worth
     it.
     """
@@ -157,11 +157,8 @@ def _inside(builder: ScheduleBuilder, found: _Chain) -> Mapping[str, int] | NoMa
         )
         if block is None:
             return NoMatch("no block of iterations whose intermediates stay near")
-        if not all(
-            builder.try_apply("split", qualified(n.spatial[depth - 1]), block, tail="exact")
-            for n in found.nests
-        ):
-            return None
+        for nest in found.nests:
+            builder.split(nest.spatial[depth - 1], block, tail="exact")
     return {n.label: depth for n in found.nests}
 
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.cost import exceeds_registers
+from texpr.autoschedule.core.handles import LoopHandle, handle, handles
 from texpr.autoschedule.core.nest import Nest, extent
 from texpr.ir.dtypes import DType
 from texpr.ir.loop import For
-from texpr.schedule.structure.loops import qualified
 
 STRIP = 1 << 14
 """Elements of a loop that has none around it, from which on it is cut, so that threads can share
@@ -37,91 +37,82 @@ def wanted(builder: ScheduleBuilder) -> bool:
 
 def elements(
     builder: ScheduleBuilder, nest: Nest, best: For, rows: tuple[For, int] | None, registers: int
-) -> list[str] | None:
-    """Schedule a nest without reduction, `rows` of it together; names of its outer loops, or
-    None where lanes need each other.
+) -> list[LoopHandle] | None:
+    """Schedule a nest without reduction, `rows` of it together; its outer loops, or None where
+    lanes need each other.
     """
 
-    def steps() -> list[str] | None:
-        rest, name, row = [qualified(n) for n in nest.spatial if n is not best], qualified(best), []
+    def steps() -> list[LoopHandle]:
+        rest, lane, row = handles(n for n in nest.spatial if n is not best), handle(best), []
         if rows is not None:
-            at = rest.index(qualified(rows[0]))
+            at = rest.index(handle(rows[0]))
             row_outer, row_inner = builder.split_if_longer(rest[at], rows[1])
             rest[at : at + 1], row = [row_outer] if row_outer else [], [row_inner]
         elif not rest and extent(best) > STRIP:
-            outer, name = builder.split_if_longer(name, STRIP, "clip")
+            outer, lane = builder.split_if_longer(lane, STRIP, "clip")
             rest = [outer] if outer else []
-        if (row or best is not nest.spatial[-1]) and not builder.try_apply("reorder", *rest, name, *row):
-            return None
+        if row or best is not nest.spatial[-1]:
+            builder.apply("reorder", *rest, lane, *row)
         for each in row:
             builder.try_apply("unroll", each)
-        return rest if builder.try_apply("vectorize_scalable", name, registers) else None
+        builder.apply("vectorize_scalable", lane, registers)
+        return rest
 
     return builder.transaction(steps)
 
 
-def along(builder: ScheduleBuilder, nest: Nest, best: For) -> list[str] | None:
-    """Schedule a reduction whose terms are lanes; names of its outer loops, or None where that
-    is not possible.
+def along(builder: ScheduleBuilder, nest: Nest, best: For) -> list[LoopHandle] | None:
+    """Schedule a reduction whose terms are lanes; its outer loops, or None where that is not
+    possible.
     """
 
-    def steps() -> list[str] | None:
-        spatial, inside = [qualified(n) for n in nest.spatial], list[str]()
+    def steps() -> list[LoopHandle]:
+        spatial, inside = handles(nest.spatial), list[LoopHandle]()
         tiles = sorted((n for n in nest.spatial if extent(n) > 1 and nest.reuse(n) > 0), key=nest.reuse)[:2]
         for tile in tiles:
-            outer, inner = builder.split_if_longer(qualified(tile), ROWS)
-            at = spatial.index(qualified(tile))
+            outer, inner = builder.split_if_longer(tile, ROWS)
+            at = spatial.index(handle(tile))
             spatial[at : at + 1] = [outer] if outer else []
             inside.append(inner)
-        others = [qualified(r) for r in nest.reduction if r is not best]
-        if (others or inside) and not builder.try_apply(
-            "reorder", *spatial, *others, qualified(best), *inside
-        ):
-            return None
+        others = [r for r in nest.reduction if r is not best]
+        if others or inside:
+            builder.apply("reorder", *spatial, *others, best, *inside)
         for each in inside:
             builder.try_apply("unroll", each)
         registers = (
             1 if len(tiles) == 2 else 2 if tiles or exceeds_registers(nest.main.value, builder.machine) else 4
         )
-        return (
-            spatial
-            if builder.try_apply("vectorize_scalable", qualified(best), registers, reassoc=True)
-            else None
-        )
+        builder.apply("vectorize_scalable", best, registers, reassoc=True)
+        return spatial
 
     return builder.transaction(steps) if nest.main.update in ("add", "max", "min") else None
 
 
 def across(
-    builder: ScheduleBuilder, nest: Nest, best: For, rows: For | None, window: str
-) -> list[str] | None:
-    """Schedule a reduction whose elements are lanes, tiles of `rows` of them; names of its outer
-    loops, or None where that is not possible.
+    builder: ScheduleBuilder, nest: Nest, best: For, rows: For | None, window: LoopHandle | None
+) -> list[LoopHandle] | None:
+    """Schedule a reduction whose elements are lanes, tiles of `rows` of them; its outer loops, or
+    None where that is not possible.
 
     Args:
-        window: the name of a loop over few terms that is written out; empty for none.
+        window: a loop over few terms that is written out, if there is one.
     """
 
-    def steps() -> list[str] | None:
-        spatial = [qualified(n) for n in nest.spatial if n is not best and n is not rows]
-        name, row = qualified(best), list[str]()
+    def steps() -> list[LoopHandle]:
+        spatial = handles(n for n in nest.spatial if n is not best and n is not rows)
+        lane, row = handle(best), list[LoopHandle]()
         if rows is not None:
-            outer, inner = builder.split_if_longer(qualified(rows), TILE_ROWS)
+            outer, inner = builder.split_if_longer(rows, TILE_ROWS)
             spatial, row = spatial + ([outer] if outer else []), [inner]
         if not spatial and extent(best) > COLUMNS:
-            outer, name = builder.split_if_longer(name, COLUMNS, "clip")
+            outer, lane = builder.split_if_longer(lane, COLUMNS, "clip")
             spatial = [outer] if outer else []
-        if not builder.try_apply("reorder", *spatial, name, *(qualified(n) for n in nest.reduction), *row):
-            return None
-        for each in (*row, *filter(None, [window])):
+        builder.apply("reorder", *spatial, lane, *nest.reduction, *row)
+        for each in filter(None, (*row, window)):
             builder.try_apply("unroll", each)
-        return (
-            spatial
-            if builder.try_apply(
-                "vectorize_scalable", name, 1 if exceeds_registers(nest.main.value, builder.machine) else 2
-            )
-            else None
-        )
+        registers = 1 if exceeds_registers(nest.main.value, builder.machine) else 2
+        builder.apply("vectorize_scalable", lane, registers)
+        return spatial
 
     return builder.transaction(steps)
 
@@ -143,7 +134,7 @@ def tile_of(builder: ScheduleBuilder, sums: DType) -> tuple[int, int]:
     return TILE * builder.machine.scalable_bytes // sums.bytes, TILE_HEIGHT if sums.is_float else TILE_ROWS
 
 
-def terms_together(builder: ScheduleBuilder, terms: str, left: int) -> None:
+def terms_together(builder: ScheduleBuilder, terms: LoopHandle, left: int) -> None:
     """Some terms of each sum an iteration: what the loop itself costs is shared. Of many rows
     that are left over registers hold one.
     """
