@@ -52,3 +52,8 @@ def copy_loop(buffer: Tensor, dimension: int) -> LoopHandle:
 def copy_loops(buffer: Tensor, dimensions: Iterable[int]) -> list[LoopHandle]:
     """The loops over some dimensions of a buffer, in that order: see `copy_loop`."""
     return [copy_loop(buffer, d) for d in dimensions]
+
+
+def sum_loop(loop: LoopHandle) -> LoopHandle:
+    """The loop that adds up the parts which `rfactor` made for the iterations of a loop."""
+    return loop.named(f"{loop.name}_sum")

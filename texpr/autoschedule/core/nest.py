@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from texpr.autoschedule.core.cost_model import COSTS
+from texpr.autoschedule.core.handles import LoopHandle
 from texpr.ir.affine import linear
 from texpr.ir.build import integer, sub
 from texpr.ir.dtypes import I64
@@ -37,7 +38,7 @@ class Nest:
         outer: loops around these that stay where they are.
         enclosing_loops: loops around several nests, of a recurrence's time, which repeat this one.
         conditions: those under which `main` runs.
-        parts: the name of the loop over parts of a long sum, which threads are to share.
+        parts: the loop over parts of a long sum, which threads are to share.
     """
 
     spatial: tuple[For, ...]
@@ -47,12 +48,12 @@ class Nest:
     outer: tuple[For, ...] = ()
     enclosing_loops: tuple[For, ...] = ()
     conditions: tuple[Expr, ...] = ()
-    parts: str | None = None
+    parts: LoopHandle | None = None
 
     @property
     def label(self) -> str:
         """What its loops are named by."""
-        return next((n.tensor for n in (*self.outer, *self.loops)), "")
+        return (*self.outer, *self.loops)[0].tensor
 
     def below(self, depth: int) -> Nest:
         """Without the first `depth` loops, which stay where they are."""
@@ -117,7 +118,9 @@ class Nest:
             form, step = a.place, a.stride(loop.var)
             terms = frozenset((id(t) if isinstance(t, Var) else show(t), c) for t, c in form.terms)
             seen |= {
-                (a.tensor, terms, k) if step is None else (a.tensor, terms, form.constant + k * step, "")
+                (a.tensor, terms, "iteration", k)
+                if step is None
+                else (a.tensor, terms, "element", form.constant + k * step)
                 for k in range(count if terms else 0)
             }
         return len(seen)

@@ -11,7 +11,6 @@ from texpr.autoschedule.core.template import NoMatch, Rewritten, Stage, Template
 from texpr.autoschedule.cpu.elementwise.nontemporal import rows_together
 from texpr.autoschedule.cpu.producer_chains import serves_rows
 from texpr.ir.build import integer
-from texpr.schedule.structure.loops import qualified
 
 
 class CollapsedLoops:
@@ -71,7 +70,7 @@ def collapse_contiguous(builder: ScheduleBuilder, nest: Nest) -> Nest:
             # iteration would divide for it
             break
         name = outer.var.name + inner.var.name
-        if not builder.try_apply("fuse", qualified(outer), qualified(inner), name=name):
+        if not builder.try_fuse(outer, inner, name):
             break
         found = next(
             n

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.cost import exceeds_registers, operations, prefers_own_loop, same_pattern_stores
 from texpr.autoschedule.core.cost_model import COSTS
+from texpr.autoschedule.core.handles import LoopHandle, handle, handles
 from texpr.autoschedule.core.nest import Nest, boundary_iterations, constant_extent, extent
 from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
 from texpr.autoschedule.cpu import scalable_vectors as any_length
@@ -15,7 +16,6 @@ from texpr.ir.build import integer
 from texpr.ir.expr import Compare
 from texpr.ir.loop import For, Store
 from texpr.ir.traverse import walk
-from texpr.schedule.structure.loops import qualified
 
 CASES = 4
 """Iterations of a loop that are told apart in copies of the statement."""
@@ -52,14 +52,12 @@ class _Elements:
     lane: For
 
 
-def _vectorized(builder: ScheduleBuilder, nest: Nest, best: For) -> list[str]:
-    """Vectorize a loop; names of the outer loops."""
-    names = [qualified(n) for n in nest.spatial]
+def _vectorized(builder: ScheduleBuilder, nest: Nest, best: For) -> list[LoopHandle]:
+    """Vectorize a loop; the outer loops."""
     together = (
         None if exceeds_registers(nest.main.value, builder.machine) else rows_together(builder, nest, best)
     )
     rows, count = together or (None, 0)
-    name = qualified(best)
     # As many registers for all tensors of a shape: what is computed element by element runs in one
     # loop then.
     beside = same_pattern_stores(builder.kernel, nest.main.tensor)
@@ -69,13 +67,12 @@ def _vectorized(builder: ScheduleBuilder, nest: Nest, best: For) -> list[str]:
         longer = any_length.elements(builder, nest, best, together, most)
         if longer is not None:
             return longer
-    outer, inner = builder.split_if_longer(name, registers * builder.vector_lanes(nest))
-    rest = [n for n in names if n != name]
-    row = ""
+    outer, inner = builder.split_if_longer(best, registers * builder.vector_lanes(nest))
+    rest, row = handles(n for n in nest.spatial if n is not best), None
     if rows is not None:
-        split = qualified(rows)
-        row_outer, row = builder.split_if_longer(split, count)
-        rest[rest.index(split) : rest.index(split) + 1] = [row_outer] if row_outer else []
+        row_outer, row = builder.split_if_longer(rows, count)
+        at = rest.index(handle(rows))
+        rest[at : at + 1] = [row_outer] if row_outer else []
     rest += [outer] if outer else []
     inside = [row, inner] if row else [inner]
     if (
@@ -85,7 +82,9 @@ def _vectorized(builder: ScheduleBuilder, nest: Nest, best: For) -> list[str]:
         and row
     ):
         builder.try_apply("unroll", row)
-    strips, inner = builder.split_if_longer(inner, builder.vector_lanes(nest) // 2) if halves else ("", inner)
+    strips, inner = (
+        builder.split_if_longer(inner, builder.vector_lanes(nest) // 2) if halves else (None, inner)
+    )
     builder.try_apply("vectorize", inner)
     if strips:
         builder.try_apply("unroll", strips)
@@ -94,9 +93,9 @@ def _vectorized(builder: ScheduleBuilder, nest: Nest, best: For) -> list[str]:
             loop is not best
             and loop is not rows
             and _has_boundary_cases(nest, loop)
-            and builder.try_apply("unroll", qualified(loop))
+            and builder.try_apply("unroll", loop)
         ):
-            rest.remove(qualified(loop))
+            rest.remove(handle(loop))
     return rest
 
 
@@ -128,4 +127,4 @@ def peel_boundaries(builder: ScheduleBuilder, nest: Nest, loop: For) -> None:
     """Peel the edges of a long vector loop off, so that the rest needs no masks and no gathers."""
     first, last = boundary_iterations(nest, loop)
     if first + last and extent(loop) >= 4 * builder.vector_lanes(nest) + first + last:
-        builder.try_apply("peel", qualified(loop), first, last)
+        builder.try_apply("peel", loop, first, last)

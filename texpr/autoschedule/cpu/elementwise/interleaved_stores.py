@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.handles import handles
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.template import Among, NoMatch, Scheduled, Stage
 from texpr.ir.affine import linear
@@ -19,7 +20,6 @@ from texpr.ir.build import sub
 from texpr.ir.loop import For
 from texpr.ir.traverse import substitute
 from texpr.passes.analysis.row_major import flat_index
-from texpr.schedule.structure.loops import qualified
 
 STEPS = (2, 4, 8, 16)
 """How many vectors are woven into one."""
@@ -42,12 +42,12 @@ class InterleavedStores:
             "no neighbours of what it stores are stored by nests behind it"
         )
 
-    def apply(self, builder: ScheduleBuilder, match: list[Nest]) -> Scheduled | None:
+    def apply(self, builder: ScheduleBuilder, match: list[Nest]) -> Scheduled:
         """Compute the elements in the loops of the last nest, then vectors of them."""
-        if not _joined(builder, match):
-            return None
         nest = match[-1]
-        *rest, vector = map(qualified, nest.spatial)
+        for each in match[:-1]:
+            builder.apply("compute_at", each.label, nest.spatial[-1], recompute=False)
+        *rest, vector = handles(nest.spatial)
         outer, inner = builder.split_if_longer(vector, REGISTERS * builder.vector_lanes(nest))
         builder.try_apply("vectorize", inner)
         return Scheduled([*rest, *([outer] if outer else [])], members=tuple(match))
@@ -92,8 +92,3 @@ def _alike(a: Nest, b: Nest) -> bool:
         return [constant_extent(n) for n in loops]
 
     return extents(a.spatial) == extents(b.spatial) and 0 not in extents(a.spatial)
-
-
-def _joined(builder: ScheduleBuilder, group: Sequence[Nest]) -> bool:
-    inside = qualified(group[-1].spatial[-1])
-    return all(builder.try_apply("compute_at", n.label, inside, recompute=False) for n in group[:-1])

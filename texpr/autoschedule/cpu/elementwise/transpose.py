@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.cost_model import COSTS
+from texpr.autoschedule.core.handles import LoopHandle, copy_loop, handles
 from texpr.autoschedule.core.layouts import layout_with_last_dim
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
@@ -18,7 +19,6 @@ from texpr.ir.instructions import transpose
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables
 from texpr.schedule.analysis.access import Access
-from texpr.schedule.structure.loops import qualified
 
 _SMALLER = (16, 8)
 """Rows of squares of elements of which a register holds more."""
@@ -53,9 +53,9 @@ class RegisterTranspose:
         """The parts of the nest."""
         return _turn(builder, nest)
 
-    def apply(self, builder: ScheduleBuilder, match: _Turn) -> Scheduled | None:
-        """The steps, or None where one is refused."""
-        return Scheduled.of(_scheduled(builder, match))
+    def apply(self, builder: ScheduleBuilder, match: _Turn) -> Scheduled | NoMatch:
+        """The steps."""
+        return _scheduled(builder, match)
 
 
 def _turn(builder: ScheduleBuilder, nest: Nest) -> _Turn | NoMatch:
@@ -93,22 +93,21 @@ def _turn(builder: ScheduleBuilder, nest: Nest) -> _Turn | NoMatch:
     return _Turn(nest, lane, row, tuple(across), side)
 
 
-def _scheduled(builder: ScheduleBuilder, t: _Turn) -> list[str] | None:
-    rows, row = builder.split_if_longer(qualified(t.row), t.side)
-    lines, lane = builder.split_if_longer(qualified(t.lane), t.side)
-    blocks, rows = builder.split_if_longer(rows, _beside(builder, t), "clip") if rows else ("", "")
-    outer = [
-        *(qualified(n) for n in t.nest.spatial if n is not t.lane and n is not t.row),
-        *([blocks] if blocks else []),
-    ]
-    squares = [name for name in (lines, rows) if name]
-    if not (outer or squares) or not builder.try_apply("reorder", *outer, *squares, row, lane):
-        return None
+def _scheduled(builder: ScheduleBuilder, t: _Turn) -> Scheduled | NoMatch:
+    rows, row = builder.split_if_longer(t.row, t.side)
+    lines, lane = builder.split_if_longer(t.lane, t.side)
+    blocks, rows = builder.split_if_longer(rows, _beside(builder, t), "clip") if rows else (None, None)
+    outer = handles(n for n in t.nest.spatial if n is not t.lane and n is not t.row)
+    outer += [blocks] if blocks else []
+    squares = [loop for loop in (lines, rows) if loop is not None]
+    if not outer and not squares:
+        return NoMatch("a single square")
+    builder.apply("reorder", *outer, *squares, row, lane)
     if not all(_turned(builder, t, a, (outer + squares)[-1], t.side) for a in t.turned):
-        return None
+        return NoMatch("an operand that is read across has no dimension for each loop")
     builder.try_apply("unroll", row)
     builder.try_apply("vectorize", lane)
-    return outer
+    return Scheduled(outer)
 
 
 def _beside(builder: ScheduleBuilder, t: _Turn) -> int:
@@ -120,17 +119,16 @@ def _beside(builder: ScheduleBuilder, t: _Turn) -> int:
     )
 
 
-def _turned(builder: ScheduleBuilder, t: _Turn, access: Access, at: str, lanes: int) -> bool:
-    """Copy a square to a buffer in which it lies along the lanes."""
+def _turned(builder: ScheduleBuilder, t: _Turn, access: Access, at: LoopHandle, lanes: int) -> bool:
+    """Copy a square to a buffer in which it lies along the lanes; True if the loops have a
+    dimension each.
+    """
     places = [[d for d, i in enumerate(access.indices) if n.var in variables(i)] for n in (t.lane, t.row)]
-    if (
-        any(len(found) != 1 for found in places)
-        or (buffer := builder.new_buffer("cache_read", access.tensor.name, at)) is None
-    ):
+    if any(len(found) != 1 for found in places):
         return False
+    buffer = builder.new_buffer("cache_read", access.tensor, at)
     (lane,), (row,) = places
-    return (
-        builder.try_apply("layout", buffer.name, layout_with_last_dim(buffer, lane))
-        and builder.try_apply("reorder", f"{buffer.name}.d{row}", f"{buffer.name}.d{lane}")
-        and builder.try_apply("tensorize", f"{buffer.name}.d{row}", transpose(buffer.dtype, lanes))
-    )
+    builder.apply("layout", buffer, layout_with_last_dim(buffer, lane))
+    builder.apply("reorder", copy_loop(buffer, row), copy_loop(buffer, lane))
+    builder.apply("tensorize", copy_loop(buffer, row), transpose(buffer.dtype, lanes))
+    return True

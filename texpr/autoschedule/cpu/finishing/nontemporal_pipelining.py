@@ -16,6 +16,7 @@ from functools import partial
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.cost import operations
 from texpr.autoschedule.core.cost_model import COSTS
+from texpr.autoschedule.core.handles import LoopHandle, handle
 from texpr.autoschedule.core.nest import constant_extent
 from texpr.autoschedule.cpu.elementwise.nontemporal import past_caches
 from texpr.autoschedule.cpu.finishing.row_pairs import ROW
@@ -23,7 +24,7 @@ from texpr.ir.expr import Tensor
 from texpr.ir.loop import For, Stmt, Store
 from texpr.ir.loop_kind import SERIAL, Vector
 from texpr.ir.traverse import tensors
-from texpr.schedule.structure.loops import all_loops, qualified
+from texpr.schedule.structure.loops import all_loops
 
 
 def use_nontemporal_stores(builder: ScheduleBuilder) -> None:
@@ -46,16 +47,18 @@ def use_nontemporal_stores(builder: ScheduleBuilder) -> None:
                 builder.transaction(partial(_in_turns, builder, made[0], last))
 
 
-def _in_turns(builder: ScheduleBuilder, made: For, written: For) -> list[str] | None:
-    """Compute what is made a row ahead, as much of it at a time as is written; the name of the
-    loop, None if that is not possible.
+def _in_turns(builder: ScheduleBuilder, made: For, written: For) -> LoopHandle | None:
+    """Compute what is made a row ahead, as much of it at a time as is written; the loop that does
+    both.
     """
-    vector, each, outer = _vector(made), constant_extent(made) // constant_extent(written), qualified(made)
-    if vector is None or not builder.try_apply("pipeline", _store(vector).tensor.name, 2):
+    vector, each, outer = _vector(made), constant_extent(made) // constant_extent(written), handle(made)
+    if vector is None:
         return None
+    builder.apply("pipeline", _store(vector).tensor, 2)
     if each > 1:
-        outer, _ = builder.split(outer, each, tail="exact") or ("", "")
-    return [outer] if outer and builder.try_apply("merge", outer, qualified(written)) else None
+        outer, _ = builder.split(outer, each, tail="exact")
+    builder.apply("merge", outer, written)
+    return outer
 
 
 def _is_made_for(made: For, written: For, read: Container[Tensor]) -> bool:

@@ -22,7 +22,7 @@ from texpr.ir.loop import For, Store
 from texpr.ir.loop_kind import Vector
 from texpr.ir.traverse import variables, walk
 from texpr.passes.analysis.row_major import flat_index
-from texpr.schedule.structure.loops import all_loops, qualified, stores
+from texpr.schedule.structure.loops import all_loops, stores
 from texpr.schedule.structure.tensors import bytes_of
 
 LEAST_ROW = 1024
@@ -40,9 +40,7 @@ def insert_prefetch(builder: ScheduleBuilder) -> None:
         for tensor in alone:
             vector = _vector(loop, tensor)
             if vector and extent(loop) >= COSTS.prefetch_distances * -(-COSTS.prefetch_bytes // vector):
-                builder.try_apply(
-                    "prefetch", tensor.name, qualified(loop), -(-COSTS.prefetch_bytes // vector)
-                )
+                builder.try_apply("prefetch", tensor, loop, -(-COSTS.prefetch_bytes // vector))
     rows = [n for n in all_loops(builder.kernel) if len(n.body) > 1]
     for tensor in far:
         any(_ask_for_row(builder, row, tensor) for row in rows)
@@ -57,11 +55,7 @@ def _ask_for_row(builder: ScheduleBuilder, row: For, tensor: Tensor) -> bool:
     last = nests[-1] if several and row_from_afar(builder, tensor) else None
     at = next((n for n in nests[1:] if _is_busy(n, tensor)), last)
     room = builder.machine.caches[:2][-1] >= COSTS.prefetch_l2_part * bytes_of(tensor, tensor.shape[1:])
-    return (
-        at is not None
-        and room
-        and bool(builder.try_apply("prefetch", tensor.name, qualified(row), 1, at=qualified(at)))
-    )
+    return at is not None and room and builder.try_apply("prefetch", tensor, row, 1, at=at)
 
 
 def row_from_afar(builder: ScheduleBuilder, tensor: Tensor) -> bool:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.cost import operations
 from texpr.autoschedule.core.cost_model import COSTS
+from texpr.autoschedule.core.handles import LoopHandle, handle
 from texpr.autoschedule.core.nest import constant_extent
 from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
 from texpr.autoschedule.cpu.finishing.prefetch import row_from_afar
@@ -21,7 +22,7 @@ from texpr.ir.expr import Read, Tensor
 from texpr.ir.loop import For, Stmt, Store
 from texpr.ir.loop_kind import Vector
 from texpr.ir.traverse import variables, walk
-from texpr.schedule.structure.loops import qualified, stores
+from texpr.schedule.structure.loops import stores
 from texpr.schedule.structure.tensors import bytes_of
 
 ROW = "row"
@@ -54,13 +55,13 @@ class RowPairs:
         )
 
     def apply(self, builder: ScheduleBuilder, match: For) -> Scheduled | None:
-        """The steps, or None where one is refused or nothing is gained."""
+        """The steps, or None where nothing is gained."""
         return Scheduled.of(_in_pairs(builder, match))
 
 
-def _in_pairs(builder: ScheduleBuilder, loop: For) -> list[str] | None:
-    """Cut before elements that have operands in common, or behind the first sum; the name of the
-    new loop, None if nothing is gained.
+def _in_pairs(builder: ScheduleBuilder, loop: For) -> list[LoopHandle] | None:
+    """Cut before elements that have operands in common, or behind the first sum; the new loop, None
+    if nothing is gained.
     """
     equations = [_equation(s) for s in loop.body]
     sums = [k for k, s in enumerate(loop.body) if _is_sum(s)]
@@ -72,21 +73,21 @@ def _in_pairs(builder: ScheduleBuilder, loop: For) -> list[str] | None:
         if beside
         else equations.index(next(e for e in equations[sums[0] :] if e != equations[sums[0]]))
     )
-    blocks, row = builder.split_if_longer(qualified(loop), 2)
-    last = stores(loop.body[before - 1])[-1].tensor.name
-    if not blocks or not builder.try_apply("fission", row, last, name=ROW):
+    blocks, row = builder.split_if_longer(loop, 2)
+    if blocks is None:
         return None
+    builder.apply("fission", row, stores(loop.body[before - 1])[-1].tensor, name=ROW)
     return [blocks] if not beside or _side_by_side(builder, loop) else None
 
 
 def _side_by_side(builder: ScheduleBuilder, loop: For) -> bool:
     """Walk along both rows at once; whether that was possible."""
-    row = f"{loop.tensor}.{ROW}"
+    row = handle(loop).named(ROW)
     builder.try_apply("fission", row)
     columns = next((n for n in builder.loop(row).body if isinstance(n, For)), None)
     return (
         columns is not None
-        and builder.try_apply("reorder", qualified(columns), row)
+        and builder.try_apply("reorder", columns, row)
         and builder.try_apply("unroll", row)
     )
 

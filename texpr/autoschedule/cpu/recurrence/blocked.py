@@ -17,13 +17,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.handles import LoopHandle, handles
 from texpr.autoschedule.core.nest import Nest, extent
 from texpr.autoschedule.core.template import NO_REDUCTION, NoMatch, Scheduled, Stage
 from texpr.ir.affine import linear
 from texpr.ir.build import sub
 from texpr.ir.loop import For
 from texpr.passes.analysis.iteration_ranges import largest
-from texpr.schedule.structure.loops import free_name, qualified
+from texpr.schedule.structure.loops import free_name
 
 REGISTERS = 2
 """Registers of sums in a tile: chains of additions that overlap, of which the terms within a
@@ -60,9 +61,9 @@ class BlockedRecurrence:
         """The parts of the nest."""
         return _sums(builder, nest)
 
-    def apply(self, builder: ScheduleBuilder, match: _Sums) -> Scheduled | None:
-        """The steps, or None where one is refused."""
-        return Scheduled.of(_scheduled(builder, match.nest, match.width, match.more))
+    def apply(self, builder: ScheduleBuilder, match: _Sums) -> Scheduled:
+        """The steps."""
+        return Scheduled(_scheduled(builder, match.nest, match.width, match.more))
 
 
 def _sums(builder: ScheduleBuilder, nest: Nest) -> _Sums | NoMatch:
@@ -96,21 +97,15 @@ def _walks_across(nest: Nest, lane: For, term: For) -> bool:
     )
 
 
-def _scheduled(builder: ScheduleBuilder, nest: Nest, width: int, more: int) -> list[str] | None:
+def _scheduled(builder: ScheduleBuilder, nest: Nest, width: int, more: int) -> list[LoopHandle]:
     lane, term = nest.spatial[-1], nest.reduction[0]
-    if more and not builder.try_apply("peel", qualified(term), more, 0):
-        return None
-    tiles, inner = builder.split(qualified(lane), width) or ("", "")
-    if not tiles or not builder.try_apply("expand_dim", nest.main.tensor.name, inner):
-        return None
-    blocks, within = builder.split(qualified(term), width, tail="peel") or ("", "")
+    if more:
+        builder.apply("peel", term, more, 0)
+    tiles, inner = builder.split(lane, width)
+    builder.apply("expand_dim", nest.main.tensor, inner)
+    blocks, within = builder.split(term, width, tail="peel")
     rest = free_name(builder.kernel, lane.tensor, f"{lane.var.name}r")
-    if (
-        not blocks
-        or not builder.try_apply("fission", inner, blocks, name=rest)
-        or not builder.try_apply("reorder", blocks, within, inner)
-    ):
-        return None
-    return (
-        [*(qualified(n) for n in nest.spatial[:-1]), tiles] if builder.try_apply("vectorize", inner) else None
-    )
+    builder.apply("fission", inner, blocks, name=rest)
+    builder.apply("reorder", blocks, within, inner)
+    builder.apply("vectorize", inner)
+    return [*handles(nest.spatial[:-1]), tiles]

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.cost_model import COSTS
+from texpr.autoschedule.core.handles import LoopHandle, handles
 from texpr.autoschedule.core.nest import Nest, boundary_iterations, constant_extent, extent
 from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
 from texpr.ir.loop import For
-from texpr.schedule.structure.loops import qualified
 
 FARTHEST = 2
 """By how many iterations a row may be behind the one above it."""
@@ -55,7 +55,7 @@ class Wavefront:
             or constant_extent(inner) < COSTS.wavefront_iterations
         ):
             return NoMatch("few rows, or short ones")
-        if any(_has_lanes(builder, qualified(n)) for n in loops):
+        if any(_has_lanes(builder, n) for n in loops):
             return NoMatch("iterations of a loop do not wait for each other")
         return _Rows(nest, loops)
 
@@ -68,17 +68,14 @@ def _skewed(builder: ScheduleBuilder, row: For, inner: For) -> bool:
     """Let rows follow each other as closely as they may; whether that was possible."""
     for behind in range(1, FARTHEST + 1):
         before = builder.checkpoint()
-        cut = builder.split(qualified(row), COSTS.wavefront_rows)
-        near = cut[1] if cut is not None else ""
-        moved = (
+        cut = builder.try_split(row, COSTS.wavefront_rows)
+        if (
             cut is not None
-            and builder.try_apply("skew", qualified(inner), near, behind)
-            and builder.try_apply("reorder", qualified(inner), near)
-        )
-        if moved and _has_lanes(
-            builder, near
-        ):  # rows that wait for each other in one iteration would not overlap
-            builder.try_apply("unroll", near)
+            and builder.try_apply("skew", inner, cut[1], behind)
+            and builder.try_apply("reorder", inner, cut[1])
+            and _has_lanes(builder, cut[1])
+        ):  # else rows would wait for each other in one iteration, and not overlap
+            builder.try_apply("unroll", cut[1])
             return True
         builder.rollback(before)
     return False
@@ -99,24 +96,22 @@ class RowsSideBySide:
         row, inner = loops[-2:]
         if constant_extent(row) < 2 * COSTS.recurrence_chains or nest.cost(inner) > nest.cost(row):
             return NoMatch("few rows, or rows that lie across memory")
-        if _has_lanes(builder, qualified(inner)) or not _has_lanes(builder, qualified(row)):
+        if _has_lanes(builder, inner) or not _has_lanes(builder, row):
             return NoMatch("elements of a row do not wait for each other, or rows do")
         return _Rows(nest, loops)
 
-    def apply(self, builder: ScheduleBuilder, match: _Rows) -> Scheduled | None:
-        """The steps, or None where one is refused."""
+    def apply(self, builder: ScheduleBuilder, match: _Rows) -> Scheduled | NoMatch:
+        """The steps."""
         row, inner = match.loops[-2:]
         first, last = boundary_iterations(match.nest, inner)
         if first + last and extent(inner) >= COSTS.wavefront_iterations:  # edges in loops of their own
-            builder.try_apply("peel", qualified(inner), first, last)
-        outer, near = builder.split_if_longer(qualified(row), COSTS.recurrence_chains, "guard")
-        if (
-            not outer
-            or not builder.try_apply("reorder", qualified(inner), near)
-            or not builder.try_apply("unroll", near)
-        ):
-            return None
-        return Scheduled([*(qualified(n) for n in match.loops[:-2]), outer])
+            builder.try_apply("peel", inner, first, last)
+        outer, near = builder.split_if_longer(row, COSTS.recurrence_chains, "guard")
+        if outer is None:
+            return NoMatch("few rows")
+        builder.apply("reorder", inner, near)
+        builder.apply("unroll", near)
+        return Scheduled([*handles(match.loops[:-2]), outer])
 
 
 def _loops(nest: Nest) -> list[For]:
@@ -126,6 +121,6 @@ def _loops(nest: Nest) -> list[For]:
     return [n for n in nest.spatial if constant_extent(n) != 1]
 
 
-def _has_lanes(builder: ScheduleBuilder, name: str) -> bool:
-    """Whether iterations of the loop could run in lock step."""
-    return builder.can_apply("vectorize", name, 2)
+def _has_lanes(builder: ScheduleBuilder, loop: For | LoopHandle) -> bool:
+    """True if iterations of the loop could run in lock step."""
+    return builder.can_apply("vectorize", loop, 2)

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.cost import exceeds_registers
+from texpr.autoschedule.core.handles import LoopHandle, handle, handles, sum_loop
 from texpr.autoschedule.core.nest import Nest, extent
 from texpr.autoschedule.cpu.reduction.pairwise import CHAIN, TILE_CHAIN, in_levels
 from texpr.autoschedule.cpu.reduction.short_runs import in_memory_order
 from texpr.ir.build import integer
 from texpr.ir.loop import For
-from texpr.schedule.structure.loops import qualified
 
 ROWS, FAR_ROWS = 4, 8
 """Rows of a tile that use what is loaded of another operand, and of one whose rows come from
@@ -19,29 +19,25 @@ memory.
 """
 
 
-def along_reduction(builder: ScheduleBuilder, nest: Nest, best: For, lanes: int) -> list[str]:
-    """Schedule the nest; names of its outer loops.
+def along_reduction(builder: ScheduleBuilder, nest: Nest, best: For, lanes: int) -> list[LoopHandle]:
+    """Schedule the nest; its outer loops.
 
     Tiles of two spatial loops reuse what was loaded. Of an operand that comes from memory more rows
     are read side by side.
     """
-    spatial = [qualified(n) for n in nest.spatial]
+    spatial = handles(nest.spatial)
     tiles = sorted((n for n in nest.spatial if extent(n) > 1 and nest.reuse(n) > 0), key=nest.reuse)[:2]
     width = lanes if tiles else (2 if exceeds_registers(nest.main.value, builder.machine) else 4) * lanes
-    name = qualified(best)
     n = integer(best.extent)
-    if n is None or n > width:
-        tile, inner = builder.split(name, width) or ("", name)
-        outer = [tile] if tile else []
-    else:
-        outer, inner = [], name
+    tile, inner = (builder.try_split(best, width) if n is None or n > width else None) or (None, handle(best))
+    outer = [tile] if tile else []
     if not builder.try_apply("rfactor", inner, reassoc=True):
         return spatial
-    terms = [[name] for name in (*(qualified(r) for r in nest.reduction if r is not best), *outer)]
+    terms = [[loop] for loop in (*handles(r for r in nest.reduction if r is not best), *outer)]
     chained = (
         in_levels(builder, nest, terms, [inner], TILE_CHAIN if tiles else CHAIN) if len(tiles) < 2 else None
     )
-    inside: list[str] = []
+    inside: list[LoopHandle] = []
     # Where nothing is multiplied from memory, all rows are loaded beside their sums.
     many = builder.machine.has_memory_operands or builder.machine.vector_registers > 2 * FAR_ROWS
     height = (
@@ -50,8 +46,8 @@ def along_reduction(builder: ScheduleBuilder, nest: Nest, best: For, lanes: int)
         else ROWS
     )
     for tile in tiles:
-        tile_outer, tile_inner = builder.split_if_longer(qualified(tile), height)
-        at = spatial.index(qualified(tile))
+        tile_outer, tile_inner = builder.split_if_longer(tile, height)
+        at = spatial.index(handle(tile))
         spatial[at : at + 1] = [tile_outer] if tile_outer else []
         inside.append(tile_inner)
     first, *rest = [*(chained or terms), []]
@@ -59,12 +55,12 @@ def along_reduction(builder: ScheduleBuilder, nest: Nest, best: For, lanes: int)
         spatial[-1] = blocks[0]
         first = [*first, blocks[1]]
     if builder.try_apply(
-        "reorder", *spatial, *first, *(name for names in rest for name in names), *inside, inner
+        "reorder", *spatial, *first, *(loop for loops in rest for loop in loops), *inside, inner
     ):
         for each in inside:
             builder.try_apply("unroll", each)
     builder.try_apply("vectorize", inner)
-    builder.try_apply("vectorize", f"{inner}_sum")
+    builder.try_apply("vectorize", sum_loop(inner))
     if outer and not chained and n is not None and n % width:
         # Under a condition the sums would go to memory and back in every iteration.
         builder.try_apply("peel", outer[0], 0, 1)

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from math import ceil, prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.handles import LoopHandle, sum_loop
 from texpr.autoschedule.core.nest import Nest
 from texpr.ir.build import integer
 
@@ -23,18 +24,18 @@ LEVELS = 5
 """Of chains, at most: beyond a million chains, those of the outermost level are longer."""
 TILE_CHAIN = 64
 """Of a chain where the registers of a tile all have one, whose sums then go to memory."""
-_Chain = tuple[str, int]
-"""The name of a loop and how many iterations it has, at most."""
+_Chain = tuple[LoopHandle, int]
+"""A loop and how many iterations it has, at most."""
 
 
 def in_levels(
     builder: ScheduleBuilder,
     nest: Nest,
-    terms: Sequence[Sequence[str]],
-    inside: Sequence[str],
+    terms: Sequence[Sequence[LoopHandle]],
+    inside: Sequence[LoopHandle],
     chain: int = CHAIN,
     first: Sequence[int] = (),
-) -> list[list[str]] | None:
+) -> list[list[LoopHandle]] | None:
     """Add the terms of a nest in levels, where chains would be longer than twice `chain`.
 
     Args:
@@ -47,42 +48,39 @@ def in_levels(
     """
     if nest.main.update != "add" or not nest.main.tensor.dtype.is_float or nest.recurrent:
         return None
-    count = prod(_iterations(builder, name) for names in terms for name in names)
+    count = prod(_iterations(builder, loop) for loops in terms for loop in loops)
     if count <= 2 * chain or any(integer(n.extent) is None for n in nest.loops):
         return None
-    found: list[list[_Chain]] = []
 
-    def work() -> list[str] | None:
-        loops = [name for names in terms for name in names]
-        found[:] = []
-        for name in reversed(loops):
-            found.insert(
-                0,
-                _cut(builder, name, chain, LEVELS - sum(map(len, found)), first if name == loops[-1] else ()),
-            )
+    def work() -> list[list[_Chain]]:
+        loops = [loop for loops in terms for loop in loops]
+        found: list[list[_Chain]] = []
+        for loop in reversed(loops):
+            left = LEVELS - sum(map(len, found))
+            found.insert(0, _cut(builder, loop, chain, left, first if loop == loops[-1] else ()))
         chains = [each for of in found for each in of]
-        return (
-            [name for name, _ in chains]
-            if _levels(builder, chains, inside, max(_longest(chain), prod(first)))
-            else None
-        )
+        _levels(builder, chains, inside, max(_longest(chain), prod(first)))
+        return found
 
-    return None if builder.transaction(work) is None else [[name for name, _ in of] for of in found]
+    found = builder.transaction(work)
+    return None if found is None else [[loop for loop, _ in of] for of in found]
 
 
-def _cut(builder: ScheduleBuilder, name: str, chain: int, most: int, first: Sequence[int]) -> list[_Chain]:
+def _cut(
+    builder: ScheduleBuilder, loop: LoopHandle, chain: int, most: int, first: Sequence[int]
+) -> list[_Chain]:
     """Cut a loop into chains of chains, outermost first, at most so many times."""
     inside: list[_Chain] = []
-    while len(inside) < most and (n := _iterations(builder, name)) > (
+    while len(inside) < most and (n := _iterations(builder, loop)) > (
         first[len(inside)] if len(inside) < len(first) else _longest(chain)
     ):
         length = first[len(inside)] if len(inside) < len(first) else _length(n, chain)
-        cut = builder.split(name, length, tail="clip" if inside else "guard")
+        cut = builder.try_split(loop, length, tail="clip" if inside else "guard")
         if cut is None:
             break
-        name = cut[0]
+        loop = cut[0]
         inside.insert(0, (cut[1], length))
-    return [(name, _iterations(builder, name)), *inside]
+    return [(loop, _iterations(builder, loop)), *inside]
 
 
 def _length(n: int, chain: int) -> int:
@@ -101,42 +99,42 @@ def _longest(chain: int) -> int:
     return chain * 5 // 4
 
 
-def _levels(builder: ScheduleBuilder, chains: Sequence[_Chain], inside: Sequence[str], longest: int) -> bool:
-    """Each loop but those of the innermost chain gets sums for its iterations; whether that was
-    possible.
-    """
-    loops = [name for name, _ in chains]
-    if not _ordered(builder, *loops, *inside):
-        return False
+def _levels(
+    builder: ScheduleBuilder, chains: Sequence[_Chain], inside: Sequence[LoopHandle], longest: int
+) -> None:
+    """Each loop but those of the innermost chain gets sums for its iterations."""
+    loops = [loop for loop, _ in chains]
+    _reorder(builder, *loops, *inside)
     together, outer = 1, len(chains)
     while outer and together * chains[outer - 1][1] <= longest:
         outer -= 1
         together *= chains[outer][1]
-    if not all(
-        _level(builder, name, [*loops[k + 1 :], *inside], inside) for k, name in enumerate(loops[:outer])
-    ):
-        return False
-    for name in loops:  # those that end before a tile does have code of their own
-        builder.try_apply("partition", name)
-    return True
+    for k, loop in enumerate(loops[:outer]):
+        _level(builder, loop, [*loops[k + 1 :], *inside], inside)
+    for loop in loops:  # those that end before a tile does have code of their own
+        builder.try_apply("partition", loop)
 
 
-def _level(builder: ScheduleBuilder, name: str, below: Sequence[str], inside: Sequence[str]) -> bool:
+def _level(
+    builder: ScheduleBuilder, loop: LoopHandle, below: Sequence[LoopHandle], inside: Sequence[LoopHandle]
+) -> None:
     """Give each iteration of a loop over terms a sum of its own, which is added to that of the
     loop around it at once.
     """
-    total = f"{name}_sum"
-    sums = builder.new_buffer("rfactor", name, reassoc=True)
-    if sums is None or not _ordered(builder, total, *inside) or not _ordered(builder, name, *below):
-        return False
-    joined = builder.try_apply("merge", name, name) and builder.try_apply("merge", name, total)
-    return joined and builder.try_apply("fold_storage", sums.name, len(sums.shape) - 1, 1)
+    total = sum_loop(loop)
+    sums = builder.new_buffer("rfactor", loop, reassoc=True)
+    _reorder(builder, total, *inside)
+    _reorder(builder, loop, *below)
+    builder.apply("merge", loop, loop)
+    builder.apply("merge", loop, total)
+    builder.apply("fold_storage", sums, len(sums.shape) - 1, 1)
 
 
-def _ordered(builder: ScheduleBuilder, *loops: str) -> bool:
-    return len(loops) < 2 or builder.try_apply("reorder", *loops)
+def _reorder(builder: ScheduleBuilder, *loops: LoopHandle) -> None:
+    if len(loops) > 1:
+        builder.apply("reorder", *loops)
 
 
-def _iterations(builder: ScheduleBuilder, name: str) -> int:
-    """Of the longest loop of a name."""
-    return max(each or 1 for each in builder.extents(name))
+def _iterations(builder: ScheduleBuilder, loop: LoopHandle) -> int:
+    """Of the longest loop of a handle."""
+    return max(each or 1 for each in builder.extents(loop))

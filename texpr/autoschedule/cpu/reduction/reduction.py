@@ -9,6 +9,7 @@ from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.cost_model import COSTS
+from texpr.autoschedule.core.handles import LoopHandle, handle, handles
 from texpr.autoschedule.core.nest import Nest, boundary_iterations, constant_extent, extent, window_loops
 from texpr.autoschedule.core.numbers import even
 from texpr.autoschedule.core.template import NO_REDUCTION, NoMatch, Scheduled, Stage
@@ -23,7 +24,6 @@ from texpr.autoschedule.cpu.reduction.pairwise import in_levels
 from texpr.ir.build import integer
 from texpr.ir.expr import Mul
 from texpr.ir.loop import For
-from texpr.schedule.structure.loops import qualified
 
 TILE_ROWS = 8
 SQUARE = 32
@@ -109,7 +109,7 @@ def _best_lanes(builder: ScheduleBuilder, nest: Nest) -> _Lanes | NoMatch:
     def worse(loop: For) -> tuple[int, ...]:
         return (
             cost(loop),
-            qualified(loop) == nest.parts,
+            handle(loop) == nest.parts,
             -min(extent(loop), lanes),
             loop in nest.reduction,
             -nest.loops.index(loop),
@@ -121,54 +121,46 @@ def _best_lanes(builder: ScheduleBuilder, nest: Nest) -> _Lanes | NoMatch:
     return _Lanes(nest, best)
 
 
-def _window(nest: Nest, rows: For | None) -> str:
-    """The short window that slides along the rows."""
-    return qualified(nest.reduction[-1]) if rows is not None and _is_short_window(nest, rows) else ""
+def _window(nest: Nest, rows: For | None) -> LoopHandle | None:
+    """The short window that slides along the rows, if there is one."""
+    return handle(nest.reduction[-1]) if rows is not None and _is_short_window(nest, rows) else None
 
 
 def _vectorize_outputs(
     builder: ScheduleBuilder, nest: Nest, best: For, rows: For | None, lanes: int
-) -> list[str]:
+) -> list[LoopHandle]:
     """Vector lanes over elements of the target; a tile of rows keeps its accumulators in
     registers while the reduction runs.
     """
     registers, height, tail = _tile(builder, nest, best, rows, lanes)
     block = _reduction_block_for_l1(builder, nest, best, rows)
-    chained = in_levels(builder, nest, [[qualified(n)] for n in nest.reduction], []) if rows is None else None
+    chained = in_levels(builder, nest, [[n] for n in handles(nest.reduction)], []) if rows is None else None
     peel_boundaries(builder, nest, best)
     outer, inner = cut_lanes(builder, nest, best, registers, height if rows is not None else 1)
-    spatial = [qualified(n) for n in nest.spatial if n is not best and n is not rows]
-    inside: list[str] = []
+    spatial = handles(n for n in nest.spatial if n is not best and n is not rows)
+    inside: list[LoopHandle] = []
+    row_outer = None
     if rows is not None:
-        row_outer, row_inner = builder.split_if_longer(qualified(rows), height, "peel" if block else tail)
+        row_outer, row_inner = builder.split_if_longer(rows, height, "peel" if block else tail)
         at = 0 if _uses_own_rows(builder, nest, rows) else len(spatial)
         spatial[at:at] = [row_outer] if row_outer else []
         inside.append(row_inner)
     spatial += [outer] if outer else []
-    terms = (
-        [name for names in chained for name in names] if chained else [qualified(n) for n in nest.reduction]
-    )
+    terms = [loop for loops in chained for loop in loops] if chained else handles(nest.reduction)
     order = [*spatial, *terms, *inside, inner]
-    again = _tile_repeated_reduction(builder, nest, best, rows, row_outer if rows is not None else "")
-    if again:
-        shares, tiles, blocks, within = again
-        before = spatial[: spatial.index(row_outer)]
-        shared = [*before, *([shares] if shares else [])]
-        order[:] = [*shared, *terms[:-1], blocks, tiles, *([outer] if outer else []), within, *inside, inner]
-        spatial = shared or [tiles]
-    elif block and rows is not None and row_outer:
+    again = _tile_repeated_reduction(builder, nest, best, rows, row_outer)
+    if again is not None and row_outer is not None:
+        shared = [*spatial[: spatial.index(row_outer)], *filter(None, [again.shares])]
+        columns = filter(None, [outer])
+        order = [*shared, *terms[:-1], again.blocks, again.tiles, *columns, again.within, *inside, inner]
+        spatial = shared or [again.tiles]
+    elif block and row_outer is not None:
         blocks, within = builder.split_if_longer(terms[0], block, "exact")
-        order[:] = [
-            *spatial[: spatial.index(row_outer)],
-            blocks,
-            *spatial[spatial.index(row_outer) :],
-            within,
-            *inside,
-            inner,
-        ]
+        at = spatial.index(row_outer)
+        order = [*spatial[:at], *filter(None, [blocks]), *spatial[at:], within, *inside, inner]
     if builder.try_apply("reorder", *order):
         if rows is not None and _is_short_window(nest, rows):
-            window = qualified(nest.reduction[-1])
+            window = handle(nest.reduction[-1])
             # All rows together hold what the window slides over; where there are registers for it,
             # or no operand comes from memory, a row after the other: the window is held then.
             held = not builder.machine.has_memory_operands or builder.machine.vector_registers >= 32
@@ -181,8 +173,8 @@ def _vectorize_outputs(
             in_pairs(builder, order[-3])
         if rows is None and 1 < prod(map(constant_extent, nest.reduction)) <= FEW_TERMS:
             inside += terms
-        for name in inside:
-            builder.try_apply("unroll", name)
+        for loop in inside:
+            builder.try_apply("unroll", loop)
     builder.try_apply("vectorize", inner)
     return spatial
 
@@ -226,19 +218,34 @@ def _uses_own_rows(builder: ScheduleBuilder, nest: Nest, rows: For) -> bool:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _RepeatedTiles:
+    """Loops of a product that a recurrence repeats.
+
+    Attributes:
+        shares: over as many blocks of tiles of rows as there are cores; None for a single core.
+        tiles: over the tiles of such a block.
+        blocks: over blocks of terms for which half of the first cache holds the operand.
+        within: over the terms of a block.
+    """
+
+    shares: LoopHandle | None
+    tiles: LoopHandle
+    blocks: LoopHandle
+    within: LoopHandle
+
+
 def _tile_repeated_reduction(
-    builder: ScheduleBuilder, nest: Nest, best: For, rows: For | None, tiles: str
-) -> tuple[str, str, str, str] | None:
-    """For a product that a recurrence repeats with an operand much larger than the first cache: the
-    names of a loop over as many blocks of tiles of rows as there are cores, of that over tiles, of
-    that over blocks of terms for which half of the cache holds the operand, and of that over terms.
-    All tiles of a core add these, before others come from the second cache.
+    builder: ScheduleBuilder, nest: Nest, best: For, rows: For | None, tiles: LoopHandle | None
+) -> _RepeatedTiles | None:
+    """Cut a product that a recurrence repeats with an operand much larger than the first cache: all
+    tiles of a core add a block of terms, before others come from the second cache.
     """
     moving = [a for a in nest.accesses[1:] if a.stride(best.var) != 0]
     if (
         not nest.enclosing_loops
         or nest.outer
-        or not tiles
+        or tiles is None
         or rows is None
         or len(moving) != 1
         or not _is_product(nest, best, rows)
@@ -255,13 +262,14 @@ def _tile_repeated_reduction(
     )
     if not block or constant_extent(term) % block or count % cores or count // cores < 2:
         return None
-    before = builder.checkpoint()
-    shares, tiles = builder.split_if_longer(tiles, count // cores, "exact") if cores > 1 else ("", tiles)
-    blocks, within = builder.split_if_longer(qualified(term), block, "exact")
-    if not blocks or (cores > 1 and not shares):
+    before, shares = builder.checkpoint(), None
+    if cores > 1:
+        shares, tiles = builder.split_if_longer(tiles, count // cores, "exact")
+    blocks, within = builder.split_if_longer(term, block, "exact")
+    if blocks is None or (cores > 1 and shares is None):
         builder.rollback(before)
         return None
-    return shares, tiles, blocks, within
+    return _RepeatedTiles(shares, tiles, blocks, within)
 
 
 def _tile(

@@ -9,9 +9,9 @@ sum adds its terms in the order it had.
 from __future__ import annotations
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.handles import LoopHandle
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.ir.loop import For
-from texpr.schedule.structure.loops import qualified
 from texpr.schedule.structure.tensors import bytes_of
 
 LONG_RUN = 64 << 10
@@ -20,9 +20,11 @@ LEAST_LEAPS = 4
 """From run to run of a sum, that are worth another loop."""
 
 
-def in_memory_order(builder: ScheduleBuilder, nest: Nest, vector: For) -> tuple[str, str] | None:
+def in_memory_order(
+    builder: ScheduleBuilder, nest: Nest, vector: For
+) -> tuple[LoopHandle, LoopHandle] | None:
     """Cut the innermost loop over sums into blocks that belong inside of the outermost loop over
-    terms; names of both parts.
+    terms; both parts.
 
     None where memory has another order, where runs are long or few or the second cache holds them,
     or where cores would have no block each.
@@ -40,7 +42,7 @@ def in_memory_order(builder: ScheduleBuilder, nest: Nest, vector: For) -> tuple[
     block = _block(constant_extent(last), 2 * builder.machine.cores)
     if sum(sizes) <= builder.l2_budget or block < 2 or constant_extent(first) < LEAST_LEAPS:
         return None
-    return builder.split(qualified(last), block, tail="exact")
+    return builder.try_split(last, block, tail="exact")
 
 
 def _block(extent: int, least: int) -> int:

@@ -9,16 +9,18 @@ What is too long for `PARTS` parts is added in rounds: no sum keeps more than so
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.collapsible import are_one
 from texpr.autoschedule.core.cost_model import COSTS
+from texpr.autoschedule.core.handles import LoopHandle, handle, sum_loop
 from texpr.autoschedule.core.nest import Nest, boundary_iterations, extent, find_nests
 from texpr.autoschedule.core.template import NO_REDUCTION, NoMatch, Rewritten, Stage
 from texpr.autoschedule.cpu.reduction.pairwise import CHAIN
 from texpr.ir.loop import For
-from texpr.schedule.structure.loops import free_name, qualified
+from texpr.schedule.structure.loops import free_name
 
 PARTS = 64
 LONGEST_PART = 1 << 24
@@ -45,26 +47,27 @@ class SplitReduction:
         are joined all the same.
         """
         nest = _along_memory(builder, match)
-        found = builder.transaction(lambda: _cut(builder, nest)) or nest
+        found = builder.transaction(partial(_cut, builder, nest)) or nest
         return None if found is match else Rewritten(found)
 
 
 def _cut(builder: ScheduleBuilder, nest: Nest) -> Nest | None:
     terms = _cut_loop(nest, builder.vector_lanes(nest))
-    name, length = qualified(terms), -(-extent(terms) // PARTS)
-    rounds = ""
+    loop, length = handle(terms), -(-extent(terms) // PARTS)
+    rounds = None
     if length > LONGEST_PART:
-        rounds, name = builder.split_if_longer(name, PARTS * LONGEST_PART, "guard")
+        rounds, loop = builder.split_if_longer(loop, PARTS * LONGEST_PART, "guard")
         length = LONGEST_PART
     whole = next(
         (n for n in (4 * builder.vector_lanes(nest) * CHAIN**k for k in (2, 1, 0)) if length >= 4 * n), 1
     )
-    outer, _ = builder.split_if_longer(name, -(-length // whole) * whole, "guard")
+    outer, _ = builder.split_if_longer(loop, -(-length // whole) * whole, "guard")
     if rounds:
         builder.try_apply("reorder", rounds, outer)
-    if not outer or (parts := builder.new_buffer("rfactor", outer, reassoc=True)) is None:
+    if outer is None:
         return None
-    _added_in_lanes(builder, f"{outer}_sum", builder.vector_lanes(nest))
+    parts = builder.new_buffer("rfactor", outer, reassoc=True)
+    builder.transaction(partial(_added_in_lanes, builder, sum_loop(outer), builder.vector_lanes(nest)))
     added = next(
         (n for n in find_nests(builder.kernel) if n.main.tensor is parts and n.main.update is not None), None
     )
@@ -92,7 +95,7 @@ def _along_memory(builder: ScheduleBuilder, nest: Nest) -> Nest:
     ) is not None:
         outer, inner = pair
         name = free_name(builder.kernel, outer.tensor, outer.var.name + inner.var.name)
-        if not builder.try_apply("fuse", qualified(outer), qualified(inner), name=name):
+        if not builder.try_fuse(outer, inner, name):
             break
         nest = next(
             n
@@ -109,17 +112,10 @@ def _is_run(nest: Nest, *pair: For) -> bool:
     return are_one(nest, *pair) and all(boundary_iterations(nest, n) == (0, 0) for n in pair)
 
 
-def _added_in_lanes(builder: ScheduleBuilder, parts: str, lanes: int) -> None:
-    """Add the sums of parts in a few chains side by side."""
-
-    def steps() -> list[str] | None:
-        cut = builder.split(parts, lanes)
-        if cut is None or not builder.try_apply("rfactor", cut[1], reassoc=True):
-            return None
-        return (
-            [cut[1]]
-            if builder.try_apply("vectorize", cut[1]) and builder.try_apply("vectorize", f"{cut[1]}_sum")
-            else None
-        )
-
-    builder.transaction(steps)
+def _added_in_lanes(builder: ScheduleBuilder, parts: LoopHandle, lanes: int) -> LoopHandle:
+    """Add the sums of parts in a few chains side by side; the loop over the chains."""
+    _, chains = builder.split(parts, lanes)
+    builder.apply("rfactor", chains, reassoc=True)
+    builder.apply("vectorize", chains)
+    builder.apply("vectorize", sum_loop(chains))
+    return chains

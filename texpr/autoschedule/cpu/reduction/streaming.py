@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.handles import LoopHandle, handles
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.numbers import even
 from texpr.autoschedule.core.template import NO_REDUCTION, UNKNOWN_EXTENTS, NoMatch, Scheduled, Stage
@@ -23,7 +24,6 @@ from texpr.autoschedule.cpu.reduction.pairwise import in_levels
 from texpr.ir.build import integer
 from texpr.ir.loop import For
 from texpr.schedule.analysis.access import Access
-from texpr.schedule.structure.loops import qualified
 
 DEPTH = 8
 """Rows that are read together: as many as a first cache has ways, for where their distance is a
@@ -68,9 +68,9 @@ class StreamingReduction:
         """The parts of the nest."""
         return _stream(builder, nest)
 
-    def apply(self, builder: ScheduleBuilder, match: _Stream) -> Scheduled | None:
-        """The steps, or None where one is refused."""
-        return Scheduled.of(_scheduled(builder, match))
+    def apply(self, builder: ScheduleBuilder, match: _Stream) -> Scheduled:
+        """The steps."""
+        return Scheduled(_scheduled(builder, match))
 
 
 def _stream(builder: ScheduleBuilder, nest: Nest) -> _Stream | NoMatch:
@@ -111,37 +111,35 @@ def _slides(nest: Nest, a: Access, lane: For, depth: For) -> bool:
     return any(0 < (a.stride(n.var) or 0) < rows for n in nest.spatial if n is not lane)
 
 
-def _scheduled(builder: ScheduleBuilder, s: _Stream) -> list[str]:
+def _scheduled(builder: ScheduleBuilder, s: _Stream) -> list[LoopHandle]:
     size, width = constant_extent(s.lane), 2 * builder.vector_lanes(s.nest)
     busy = prod(map(constant_extent, s.shared)) >= BUSY
-    terms = [[qualified(n)] for n in s.nest.reduction]
+    terms = [[n] for n in handles(s.nest.reduction)]
     chained = None if s.shared else in_levels(builder, s.nest, terms, [], first=(DEPTH, STRIPS))
     tiles, lane = builder.split_if_longer(
-        qualified(s.lane), width, "pad" if busy and -size % width <= size // FILLING else "peel"
+        s.lane, width, "pad" if busy and -size % width <= size // FILLING else "peel"
     )
-    strips, tiles = builder.split_if_longer(tiles, -(-_strip(builder, s) // width), "clip")
+    strips = None
+    if tiles is not None:
+        strips, tiles = builder.split_if_longer(tiles, -(-_strip(builder, s) // width), "clip")
     if chained:
-        *sums, depth = [name for names in chained for name in names]
-        rows = ""
+        *sums, depth = [loop for loops in chained for loop in loops]
+        rows = None
     else:
-        rows, depth = builder.split_if_longer(
-            qualified(s.depth),
-            even(constant_extent(s.depth), _panel_depth(builder, s, width)) if busy else DEPTH,
-        )
-        sums = [*(qualified(n) for n in s.nest.reduction[:-1]), *([rows] if rows else [])]
+        terms = even(constant_extent(s.depth), _panel_depth(builder, s, width)) if busy else DEPTH
+        rows, depth = builder.split_if_longer(s.depth, terms)
+        sums = [*handles(s.nest.reduction[:-1]), *filter(None, [rows])]
     tall = max(s.shared, key=constant_extent, default=None)
-    around = [qualified(n) for n in s.shared if n is not tall]
-    inside: list[str] = []
+    around = handles(n for n in s.shared if n is not tall)
+    inside: list[LoopHandle] = []
     if tall is not None:
-        outer, inner = builder.split_if_longer(
-            qualified(tall), 8 if builder.machine.vector_registers >= 32 else 4
-        )
+        outer, inner = builder.split_if_longer(tall, 8 if builder.machine.vector_registers >= 32 else 4)
         around += [outer] if outer else []
         inside.append(inner)
-    outside = [qualified(n) for n in s.nest.spatial if n is not s.lane and n not in s.shared] + (
-        [strips] if strips else []
-    )
-    if builder.try_apply("reorder", *outside, *sums, tiles, *around, depth, *inside, lane):
+    outside = handles(n for n in s.nest.spatial if n is not s.lane and n not in s.shared)
+    outside += [strips] if strips else []
+    order = [*outside, *sums, *filter(None, [tiles]), *around, depth, *inside, lane]
+    if builder.try_apply("reorder", *order):
         if busy and rows:
             pack(builder, s.operand, rows, s.lane, width, s.nest.main.tensor.dtype)
             in_pairs(builder, depth)
