@@ -95,6 +95,10 @@ class ScheduleBuilder:
         self.apply(name, *args, **options)
         return self.kernel.temporaries[-1]
 
+    def current_buffer(self, buffer: Tensor) -> Tensor:
+        """A buffer as it is now: steps that change its shape or place replace it."""
+        return next(t for t in self.kernel.temporaries if t.name == buffer.name)
+
     def can_apply(self, name: str, /, *args: object, **options: object) -> bool:
         """Whether a step is legal here; it is not taken."""
         before = self.checkpoint()
@@ -206,6 +210,19 @@ class ScheduleBuilder:
             return None, loop
         found = self.try_split(loop, factor, tail=tail) if n != UNBOUNDED else None
         return found or self.try_split(loop, factor) or (None, loop)
+
+    def split_longer(
+        self, loop: LoopHandle | For, factor: int, tail: str = "peel"
+    ) -> tuple[LoopHandle, LoopHandle]:
+        """Split a loop that is longer than `factor`, as `split_if_longer`.
+
+        Raises:
+            Refused: that is not legal, or the loop is not longer.
+        """
+        outer, inner = self.split_if_longer(loop, factor, tail)
+        if outer is None:
+            raise Refused(Step("split", (str(inner), factor)))
+        return outer, inner
 
     def try_split(
         self, loop: LoopHandle | For, factor: int, **options: object

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.handles import LoopHandle, copy_loop, handle, handles
 from texpr.autoschedule.core.layouts import dimension_names
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.template import (
@@ -23,11 +24,11 @@ from texpr.autoschedule.core.template import (
 from texpr.autoschedule.cpu.gemm.packing import permission
 from texpr.autoschedule.cpu.gemm.work_split import whole_rounds
 from texpr.ir.build import integer
+from texpr.ir.expr import Tensor
 from texpr.ir.instructions import INSTRUCTIONS, meaning
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables
 from texpr.schedule.analysis.access import Access
-from texpr.schedule.structure.loops import qualified
 
 LEAST_ROWS = 4
 REGISTER = 16
@@ -75,9 +76,9 @@ class DotInstructions:
         """The parts of the nest."""
         return _dots(builder, nest)
 
-    def apply(self, builder: ScheduleBuilder, match: _Dots) -> Scheduled | None:
-        """The steps, or None where one is refused."""
-        return Scheduled.of(_scheduled(builder, match))
+    def apply(self, builder: ScheduleBuilder, match: _Dots) -> Scheduled | NoMatch:
+        """The steps."""
+        return _scheduled(builder, match)
 
 
 def _dots(builder: ScheduleBuilder, nest: Nest) -> _Dots | NoMatch:
@@ -127,7 +128,7 @@ def _dots(builder: ScheduleBuilder, nest: Nest) -> _Dots | NoMatch:
     return NoMatch("no instruction adds groups of these terms")
 
 
-def _scheduled(builder: ScheduleBuilder, d: _Dots) -> list[str] | None:
+def _scheduled(builder: ScheduleBuilder, d: _Dots) -> Scheduled | NoMatch:
     """Panels of the right operand stay in the second cache, a tile of rows of the left one in
     the first, the sums in registers.
     """
@@ -136,50 +137,39 @@ def _scheduled(builder: ScheduleBuilder, d: _Dots) -> list[str] | None:
     tiles = -(-constant_extent(d.lane) // width)
     count = _blocks(builder, d, tiles, width)
     by_rows = count < builder.machine.cores
-    others = [qualified(n) for n in d.nest.spatial if n is not d.lane and n is not d.row]
-    lane_tiles, lane = builder.split(qualified(d.lane), width, tail="pad") or ("", "")
-    blocks, lane_tiles = (lane_tiles and builder.split(lane_tiles, -(-tiles // count), tail="clip")) or (
-        "",
-        "",
-    )
-    row, term = qualified(d.row), qualified(d.term)
-    if not blocks or not builder.try_apply("reorder", *others, blocks, row, lane_tiles, term, lane):
-        return None
+    others = handles(n for n in d.nest.spatial if n is not d.lane and n is not d.row)
+    lane_tiles, lane = builder.split(d.lane, width, tail="pad")
+    blocks, lane_tiles = builder.split(lane_tiles, -(-tiles // count), tail="clip")
+    row, term = handle(d.row), handle(d.term)
+    builder.apply("reorder", *others, blocks, row, lane_tiles, term, lane)
     packed = _packed(builder, d, blocks, width)
     if packed is None:
-        return None
+        return NoMatch("the operand has no dimension for each loop, or few terms")
     row_tiles, row = builder.split_if_longer(row, height, "peel" if by_rows else "overlap")
-    names = [row_tiles] if row_tiles else []
-    if not builder.try_apply("reorder", *names, lane_tiles, term, row, lane):
-        return None
+    builder.apply("reorder", *filter(None, [row_tiles]), lane_tiles, term, row, lane)
     near = _copied(builder, d, row_tiles or blocks)
-    copy, buffer, form = packed
     groups, term = builder.split_if_longer(term, d.terms, "peel")
-    chunks, lane = builder.split(lane, d.lanes, tail="exact") or ("", "")
-    together = ""
+    chunks, lane = builder.split(lane, d.lanes, tail="exact")
+    together = None
     if groups and near and builder.machine.has_indexed_fma:
         groups, together = builder.split_if_longer(
             groups, REGISTER // (d.terms * d.shared.tensor.dtype.bytes), "peel"
         )
-    order = [name for name in (groups, together) if name]
-    if not chunks or not builder.try_apply("reorder", *order, row, chunks, lane, term):
-        return None
-    if groups and together and (registers := builder.new_buffer("cache_read", near, groups)) is not None:
-        builder.try_apply("vectorize", f"{registers.name}.d{registers.rank - 1}")
-        builder.try_apply("unroll", f"{registers.name}.d{registers.rank - 2}")
+    builder.apply("reorder", *filter(None, (groups, together)), row, chunks, lane, term)
+    if groups and together and (registers := builder.try_new_buffer("cache_read", near, groups)) is not None:
+        builder.try_apply("vectorize", copy_loop(registers, registers.rank - 1))
+        builder.try_apply("unroll", copy_loop(registers, registers.rank - 2))
         builder.try_apply("unroll", together)
     for each in (row, chunks):
         builder.try_apply("unroll", each)
     builder.try_apply("vectorize", lane)
     # The layout comes last: only now are all indices sums of tiles and places in them.
-    if not builder.try_apply("layout", buffer, form) or not builder.try_apply(
-        "tensorize", lane, d.instruction, **permission(d.instruction)
-    ):
-        return None
+    builder.apply("layout", packed.buffer, packed.layout)
+    builder.apply("tensorize", lane, d.instruction, **permission(d.instruction))
     if others or not by_rows or not row_tiles:
-        return [*others, blocks]
-    builder.try_apply("parallel", copy)
-    return [row_tiles]
+        return Scheduled([*others, blocks])
+    builder.try_apply("parallel", packed.outermost)
+    return Scheduled([row_tiles])
 
 
 def _tile(builder: ScheduleBuilder, d: _Dots) -> tuple[int, int]:
@@ -213,22 +203,35 @@ def _blocks(builder: ScheduleBuilder, d: _Dots, tiles: int, width: int) -> int:
     return whole_rounds(builder.machine.cores, tiles, most)
 
 
-def _packed(builder: ScheduleBuilder, d: _Dots, at: str, width: int) -> tuple[str, str, str] | None:
-    """Copy the right operand to a buffer, for panels in which groups of terms lie beside each
-    other.
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    """A copy of an operand.
 
-    Gives the outermost loop of the copy, the buffer and its layout.
+    Attributes:
+        outermost: the outermost loop of the copy.
+        layout: to be given to the buffer last.
+    """
+
+    outermost: LoopHandle
+    buffer: Tensor
+    layout: str
+
+
+def _packed(builder: ScheduleBuilder, d: _Dots, at: LoopHandle, width: int) -> _Copy | None:
+    """Copy the right operand to a buffer, for panels in which groups of terms lie beside each
+    other; None where a loop moves along no dimension, or there are few terms.
     """
     along = {
         n: next((k for k, i in enumerate(d.panel.indices) if n.var in variables(i)), -1)
         for n in (d.lane, d.term)
     }
-    if -1 in along.values() or (buffer := builder.new_buffer("cache_read", d.panel.tensor.name, at)) is None:
+    if -1 in along.values():
         return None
+    buffer = builder.new_buffer("cache_read", d.panel.tensor, at)
     j, k = along[d.lane], along[d.term]
-    panels, lane = builder.split(f"{buffer.name}.d{j}", width) or ("", "")
-    groups, term = builder.split_if_longer(f"{buffer.name}.d{k}", d.terms, "peel")
-    if not panels or not groups:
+    panels, lane = builder.split(copy_loop(buffer, j), width)
+    groups, term = builder.split_if_longer(copy_loop(buffer, k), d.terms, "peel")
+    if groups is None:
         return None
     builder.try_apply("reorder", groups, panels, lane, term)
     builder.try_apply("unroll", term)
@@ -236,16 +239,15 @@ def _packed(builder: ScheduleBuilder, d: _Dots, at: str, width: int) -> tuple[st
     names = dimension_names(buffer)
     rest = " ".join(n for i, n in enumerate(names) if i not in (j, k))
     form = f"{names[j]}/{width} {names[k]}/{d.terms} {names[j]}%{width} {names[k]}%{d.terms}"
-    return groups, buffer.name, f"{' '.join(names)} -> {rest + ' ' if rest else ''}{form}"
+    return _Copy(groups, buffer, f"{' '.join(names)} -> {rest + ' ' if rest else ''}{form}")
 
 
-def _copied(builder: ScheduleBuilder, d: _Dots, at: str) -> str:
-    """The left operand of a tile of rows, beside each other and near; the name of the copy,
-    nothing if there is none.
+def _copied(builder: ScheduleBuilder, d: _Dots, at: LoopHandle) -> Tensor | None:
+    """The left operand of a tile of rows, beside each other and near; the copy, None if there is
+    none.
     """
-    buffer = builder.new_buffer("cache_read", d.shared.tensor.name, at)
-    if buffer is None:
-        return ""
-    _, inner = builder.split_if_longer(f"{buffer.name}.d{buffer.rank - 1}", NEAREST, "peel")
-    builder.try_apply("vectorize", inner)
-    return buffer.name
+    buffer = builder.try_new_buffer("cache_read", d.shared.tensor, at)
+    if buffer is not None:
+        _, inner = builder.split_if_longer(copy_loop(buffer, buffer.rank - 1), NEAREST, "peel")
+        builder.try_apply("vectorize", inner)
+    return buffer

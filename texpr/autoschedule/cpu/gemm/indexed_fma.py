@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.handles import LoopHandle, copy_loop, copy_loops
 from texpr.autoschedule.core.layouts import layout_with_last_dim
 from texpr.autoschedule.cpu.gemm.packing import through_rows, transpose_in_registers
 from texpr.ir.build import integer
@@ -29,8 +30,8 @@ def rows_beside(builder: ScheduleBuilder, buffer: Tensor, rows: int) -> None:
     """Fill a buffer so that neighbours along dimension `rows` are neighbours in memory: by squares
     that are transposed in registers, or a row of the result at a time.
     """
-    others = [f"{buffer.name}.d{d}" for d, n in enumerate(buffer.shape) if d != rows and integer(n) != 1]
-    along, layout = f"{buffer.name}.d{rows}", layout_with_last_dim(buffer, rows)
+    others = copy_loops(buffer, (d for d, n in enumerate(buffer.shape) if d != rows and integer(n) != 1))
+    along, layout = copy_loop(buffer, rows), layout_with_last_dim(buffer, rows)
     if not others or not transpose_in_registers(
         builder,
         buffer,
@@ -41,15 +42,15 @@ def rows_beside(builder: ScheduleBuilder, buffer: Tensor, rows: int) -> None:
     ):
         builder.try_apply("reorder", *others, along)
         builder.try_apply("vectorize", along)
-        builder.try_apply("layout", buffer.name, layout)
+        builder.try_apply("layout", buffer, layout)
 
 
-def terms_together(builder: ScheduleBuilder, buffers: Sequence[Tensor], terms: str) -> None:
+def terms_together(builder: ScheduleBuilder, buffers: Sequence[Tensor], terms: LoopHandle) -> None:
     """Some terms are added together; what buffers, whose last dimension is rows, have for each
     is loaded as registers.
     """
     _, term = builder.split_if_longer(terms, TERMS if builder.machine.vector_registers >= 32 else TERMS // 2)
     for buffer in buffers:
-        if (registers := builder.new_buffer("cache_read", buffer.name, term)) is not None:
-            builder.try_apply("vectorize", f"{registers.name}.d{registers.rank - 1}")
+        if (registers := builder.try_new_buffer("cache_read", buffer, term)) is not None:
+            builder.try_apply("vectorize", copy_loop(registers, registers.rank - 1))
     builder.try_apply("unroll", term)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.handles import LoopHandle, copy_loop
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.template import (
     NO_REDUCTION,
@@ -23,11 +24,11 @@ from texpr.autoschedule.core.template import (
 from texpr.autoschedule.cpu.gemm.packing import permission
 from texpr.autoschedule.cpu.gemm.work_split import whole_rounds
 from texpr.ir.build import integer
+from texpr.ir.expr import Tensor
 from texpr.ir.instructions import meaning
 from texpr.ir.loop import For
 from texpr.ir.traverse import statements, variables
 from texpr.schedule.analysis.access import Access
-from texpr.schedule.structure.loops import qualified
 
 TILES = ((8, 12), (12, 8))
 """Rows and columns of a tile: 24 squares of sums, four or six registers of one operand and one
@@ -70,9 +71,9 @@ class MatrixInstructions:
         """The parts of the nest."""
         return _squares(builder, nest)
 
-    def apply(self, builder: ScheduleBuilder, match: _Squares) -> Scheduled | None:
-        """The steps, or None where one is refused."""
-        return Scheduled.of(_scheduled(builder, match))
+    def apply(self, builder: ScheduleBuilder, match: _Squares) -> Scheduled | NoMatch:
+        """The steps."""
+        return _scheduled(builder, match)
 
 
 def _squares(builder: ScheduleBuilder, nest: Nest) -> _Squares | NoMatch:
@@ -117,37 +118,31 @@ def _squares(builder: ScheduleBuilder, nest: Nest) -> _Squares | NoMatch:
     return NoMatch("no instruction multiplies small matrices of these types")
 
 
-def _scheduled(builder: ScheduleBuilder, s: _Squares) -> list[str] | None:
-    lane_tiles, lane = builder.split(qualified(s.lane), s.width, tail="pad") or ("", "")
-    row_tiles, row = builder.split(qualified(s.row), s.height, tail="pad") or ("", "")
-    groups, term = builder.split(qualified(s.term), s.terms, tail="pad") or ("", "")
-    if not (lane_tiles and row_tiles and groups):
-        return None
+def _scheduled(builder: ScheduleBuilder, s: _Squares) -> Scheduled | NoMatch:
+    if s.left.tensor.rank != 2 or s.right.tensor.rank != 2:
+        return NoMatch("operands are no matrices")
+    lane_tiles, lane = builder.split(s.lane, s.width, tail="pad")
+    row_tiles, row = builder.split(s.row, s.height, tail="pad")
+    groups, term = builder.split(s.term, s.terms, tail="pad")
     tiles = constant_extent(builder.loop(lane_tiles))
-    blocks, lane_tiles = builder.split(lane_tiles, -(-tiles // _blocks(builder, s, tiles)), tail="clip") or (
-        "",
-        "",
-    )
-    if not blocks or not builder.try_apply("reorder", blocks, row_tiles, lane_tiles, groups, row, lane, term):
-        return None
+    blocks, lane_tiles = builder.split(lane_tiles, -(-tiles // _blocks(builder, s, tiles)), tail="clip")
+    builder.apply("reorder", blocks, row_tiles, lane_tiles, groups, row, lane, term)
     packed = [
         _packed(builder, a, at, along, width, s.terms)
         for a, at, along, width in ((s.right, blocks, s.lane, s.width), (s.left, row_tiles, s.row, s.height))
     ]
-    rows, row = builder.split(row, s.side, tail="exact") or ("", "")
-    lanes, lane = builder.split(lane, s.side, tail="exact") or ("", "")
+    rows, row = builder.split(row, s.side, tail="exact")
+    lanes, lane = builder.split(lane, s.side, tail="exact")
     _, together = builder.split_if_longer(groups, GROUPS, "peel")
-    if not rows or not lanes or not builder.try_apply("reorder", together, rows, lanes, row, lane, term):
-        return None
+    builder.apply("reorder", together, rows, lanes, row, lane, term)
     for each in (together, rows, lanes, row):
         builder.try_apply("unroll", each)
     builder.try_apply("vectorize", lane)
-    total = s.nest.main.tensor.name
+    total = s.nest.main.tensor
     for buffer, form in (*packed, (total, f"i j -> i/{s.side} j/{s.side} i%{s.side} j%{s.side}")):
-        if not builder.try_apply("layout", buffer, form):
-            return None
-    done = builder.try_apply("tensorize", row, s.instruction, **permission(s.instruction))
-    return [blocks] if done else None
+        builder.apply("layout", buffer, form)
+    builder.apply("tensorize", row, s.instruction, **permission(s.instruction))
+    return Scheduled([blocks])
 
 
 def _blocks(builder: ScheduleBuilder, s: _Squares, tiles: int) -> int:
@@ -159,21 +154,17 @@ def _blocks(builder: ScheduleBuilder, s: _Squares, tiles: int) -> int:
 
 
 def _packed(
-    builder: ScheduleBuilder, a: Access, at: str, loop: For, width: int, terms: int
-) -> tuple[str, str]:
+    builder: ScheduleBuilder, a: Access, at: LoopHandle, loop: For, width: int, terms: int
+) -> tuple[Tensor, str]:
     """Copy what is read to panels of `width` rows, in which groups of terms lie beside each other;
     the buffer, and its layout, which comes last: only then are all indices sums of tiles and places
     in them.
     """
     along = next((d for d, i in enumerate(a.indices) if loop.var in variables(i)), 0)
-    if a.tensor.rank != 2 or (buffer := builder.new_buffer("cache_read", a.tensor.name, at)) is None:
-        return "", ""
-    other = 1 - along
-    panels, lane = builder.split(f"{buffer.name}.d{along}", width, tail="exact") or (
-        "",
-        f"{buffer.name}.d{along}",
-    )
-    groups, term = builder.split(f"{buffer.name}.d{other}", terms, tail="exact") or ("", "")
+    buffer, other = builder.new_buffer("cache_read", a.tensor, at), 1 - along
+    whole = copy_loop(buffer, along)
+    panels, lane = builder.try_split(whole, width, tail="exact") or (None, whole)
+    groups, term = builder.split(copy_loop(buffer, other), terms, tail="exact")
     builder.try_apply("reorder", *filter(None, (groups, panels)), lane, term)
     if a.stride(loop.var) == 1:  # rows of terms are woven
         builder.try_apply("unroll", term)
@@ -182,6 +173,6 @@ def _packed(
         builder.try_apply("vectorize", term)
     names = "ab"
     return (
-        buffer.name,
+        buffer,
         f"a b -> {names[along]}/{width} {names[other]}/{terms} {names[along]}%{width} {names[other]}%{terms}",
     )

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from math import isqrt, prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.handles import LoopHandle, copy_loop, handle, handles
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.numbers import even
 from texpr.autoschedule.core.template import NO_REDUCTION, UNKNOWN_EXTENTS, NoMatch, Scheduled, Stage
@@ -28,7 +29,6 @@ from texpr.ir.expr import Tensor
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables
 from texpr.schedule.analysis.access import Access
-from texpr.schedule.structure.loops import qualified
 from texpr.schedule.structure.tensors import bytes_of
 
 DEPTH = 1024
@@ -117,9 +117,9 @@ class PackedGemm:
         """The parts of the nest."""
         return _contraction(builder, nest)
 
-    def apply(self, builder: ScheduleBuilder, match: _Contraction) -> Scheduled | None:
-        """The steps, or None where one is refused."""
-        return Scheduled.of(_scheduled(builder, match))
+    def apply(self, builder: ScheduleBuilder, match: _Contraction) -> Scheduled | NoMatch:
+        """The steps."""
+        return _scheduled(builder, match)
 
 
 def _contraction(builder: ScheduleBuilder, nest: Nest) -> _Contraction | NoMatch:
@@ -344,35 +344,30 @@ def _loads(vectors: int, n: int, height: int, each: int = 1) -> float:
     return LOADS * (-(-vectors // n) / vectors / 3 + each / height)
 
 
-def _scheduled(builder: ScheduleBuilder, c: _Contraction) -> list[str] | None:
+def _scheduled(builder: ScheduleBuilder, c: _Contraction) -> Scheduled | NoMatch:
     nest = c.nest
     others = [n for n in nest.spatial if n is not c.vector_loop and n is not c.row_loop]
-    alone = [qualified(n) for n in others if c.packed_operand.stride(n.var) != 0]
-    sharing = [qualified(n) for n in others if c.packed_operand.stride(n.var) == 0]
+    alone = handles(n for n in others if c.packed_operand.stride(n.var) != 0)
+    sharing = handles(n for n in others if c.packed_operand.stride(n.var) == 0)
     scattered = [a for a in nest.accesses[1:] if a is not c.packed_operand and _scattered(c, a)]
     tiles = -(-constant_extent(c.vector_loop) // c.width)
     blocks = _blocks(builder, c, tiles)
     alone_in_nest = not nest.outer and all(constant_extent(n) == 1 for n in others)
     uneven = is_uneven(builder.machine.cores, tiles, blocks)
     by_rows = alone_in_nest and (bool(scattered) or uneven)
-    by_others = "" if nest.outer or by_rows or not uneven else used_again(builder, c.packed_operand, others)
+    by_others = None if nest.outer or by_rows or not uneven else used_again(builder, c.packed_operand, others)
     deep, shallow = _depths(builder, c)
     lane_tiles, lane = _cut_lanes(builder, c)
-    lane_blocks, lane_tiles = (
-        lane_tiles and builder.split(lane_tiles, -(-tiles // blocks), tail="clip")
-    ) or ("", "")
+    lane_blocks, lane_tiles = builder.split(lane_tiles, -(-tiles // blocks), tail="clip")
     outer = [*alone, lane_blocks]
     any_length_lanes = bool(builder.machine.scalable_bytes)
     tiles_of = (lane_tiles, lane, *shallow) if any_length_lanes else (lane_tiles, *shallow, lane)
-    if not lane_blocks or not builder.try_apply(
-        "reorder", *outer, *deep, qualified(c.row_loop), *sharing, *tiles_of
-    ):
-        return None
+    builder.apply("reorder", *outer, *deep, c.row_loop, *sharing, *tiles_of)
     copied = pack(
         builder, c.packed_operand, (outer + deep)[-1], c.vector_loop, c.width, c.sums, _belongs_to(c, lane)
     )
-    if not copied:
-        return None
+    if copied is None:
+        return NoMatch("the operand has no dimension for its lanes, or cannot be copied")
     left = constant_extent(c.row_loop) % c.height
     filled = (
         any_length_lanes
@@ -384,26 +379,22 @@ def _scheduled(builder: ScheduleBuilder, c: _Contraction) -> list[str] | None:
     tail = ("pad" if filled else "peel") if deep or by_rows or scattered else "overlap"
     row_blocks, row_tiles, row = _cut_rows(builder, c, by_rows, tail)
     inside = [*sharing, *row_tiles, lane_tiles]
-    if not builder.try_apply(
-        "reorder",
-        *row_blocks,
-        *inside,
-        *((lane, *shallow, row) if any_length_lanes else (*shallow, row, lane)),
-    ):
-        return None
+    of_tile = (lane, *shallow, row) if any_length_lanes else (*shallow, row, lane)
+    builder.apply("reorder", *row_blocks, *inside, *of_tile)
     beside, late = _pack_row_operand(builder, c, scattered, row_tiles, (row_blocks or outer + deep)[-1], row)
     _pair_terms(builder, c, beside, shallow, left if tail == "peel" else 0)
     if deep:
         accumulate_in_registers(builder, nest, lane, [lane] if any_length_lanes else inside[::-1])
-    _finish_tile(builder, late, row_tiles[0], row, lane)
-    if not row_blocks and not by_others:
-        return outer
-    builder.try_apply("parallel", copied)
-    return row_blocks or [by_others]
+    _finish_tile(builder, late, row_tiles, row, lane)
+    shared = row_blocks or list(filter(None, [by_others]))
+    if not shared:
+        return Scheduled(outer)
+    builder.try_apply("parallel", copied.outermost)
+    return Scheduled(shared)
 
 
 def _pair_terms(
-    builder: ScheduleBuilder, c: _Contraction, beside: list[Tensor], shallow: list[str], left: int
+    builder: ScheduleBuilder, c: _Contraction, beside: list[Tensor], shallow: list[LoopHandle], left: int
 ) -> None:
     """Several terms of each sum together, where that saves loads.
 
@@ -419,10 +410,16 @@ def _pair_terms(
         in_pairs(builder, shallow[-1])
 
 
-def _finish_tile(builder: ScheduleBuilder, late: list[str], row_tile: str, row: str, lane: str) -> None:
+def _finish_tile(
+    builder: ScheduleBuilder,
+    late: list[Tensor],
+    row_tiles: list[LoopHandle],
+    row: LoopHandle,
+    lane: LoopHandle,
+) -> None:
     """Rows written out, lanes as vectors; operands that come late are asked for a tile of rows ahead."""
-    for name in late:
-        builder.try_apply("prefetch", name, row_tile, 1)
+    for tensor in late:
+        builder.try_apply("prefetch", tensor, row_tiles[0], 1)
     builder.try_apply("unroll", row)
     if builder.machine.scalable_bytes:
         builder.try_apply("vectorize_scalable", lane, any_length.TILE)
@@ -434,10 +431,10 @@ def _pack_row_operand(
     builder: ScheduleBuilder,
     c: _Contraction,
     scattered: list[Access],
-    row_tiles: list[str],
-    at: str,
-    row: str,
-) -> tuple[list[Tensor], list[str]]:
+    row_tiles: list[LoopHandle],
+    at: LoopHandle,
+    row: LoopHandle,
+) -> tuple[list[Tensor], list[Tensor]]:
     """Copy what rows read where that pays: the copies of tiles of rows, and the tensors whose rows
     come late from memory.
 
@@ -446,45 +443,46 @@ def _pack_row_operand(
         row_tiles: the loop over tiles of rows, if there is one; `row` that over the rows of a tile.
     """
     beside: list[Tensor] = []
-    late: list[str] = []
+    late: list[Tensor] = []
     for a in (a for a in c.nest.accesses[1:] if a is not c.packed_operand):
-        if a in scattered and pack(builder, a, at, c.row_loop, c.height, c.sums, _belongs_to(c, row)):
-            beside.append(builder.kernel.temporaries[-1])
-        elif row_tiles and a not in scattered and _by_lanes(builder, c, a, row_tiles[0]):
-            beside.append(builder.kernel.temporaries[-1])
+        if a in scattered and (
+            panels := pack(builder, a, at, c.row_loop, c.height, c.sums, _belongs_to(c, row))
+        ):
+            beside.append(panels.buffer)
+        elif (
+            row_tiles and a not in scattered and (copy := _by_lanes(builder, c, a, row_tiles[0])) is not None
+        ):
+            beside.append(copy)
         elif row_tiles and a not in scattered and a.tensor.dtype.bytes < c.sums.bytes and c.sums.is_float:
             _widened(builder, a, row_tiles[0], c.sums)
         elif row_tiles and _exceeds_l2(builder, c, a):
-            late.append(a.tensor.name)
+            late.append(a.tensor)
     return beside, late
 
 
-def _belongs_to(c: _Contraction, loop: str) -> str:
-    """The loop along which an operand is read, where both are one tensor; else nothing."""
-    return loop if sum(a.tensor is c.packed_operand.tensor for a in c.nest.accesses[1:]) > 1 else ""
+def _belongs_to(c: _Contraction, loop: LoopHandle) -> LoopHandle | None:
+    """The loop along which an operand is read, where both are one tensor; else None."""
+    return loop if sum(a.tensor is c.packed_operand.tensor for a in c.nest.accesses[1:]) > 1 else None
 
 
-def _cut_lanes(builder: ScheduleBuilder, c: _Contraction) -> tuple[str, str]:
-    """Names of the loops over tiles of lanes and over their lanes; of joined lanes, which
-    nothing can fill up, the rest is peeled off.
+def _cut_lanes(builder: ScheduleBuilder, c: _Contraction) -> tuple[LoopHandle, LoopHandle]:
+    """The loops over tiles of lanes and over their lanes; of joined lanes, which nothing can fill
+    up, the rest is peeled off.
     """
-    tails = (_lane_tail(builder, c), "peel")
-    return next(
-        (cut for tail in tails if (cut := builder.split(qualified(c.vector_loop), c.width, tail=tail))),
-        ("", ""),
-    )
+    filled = builder.try_split(c.vector_loop, c.width, tail=_lane_tail(builder, c))
+    return filled or builder.split(c.vector_loop, c.width, tail="peel")
 
 
-def in_pairs(builder: ScheduleBuilder, terms: str) -> str:
+def in_pairs(builder: ScheduleBuilder, terms: LoopHandle) -> LoopHandle:
     """Two terms of each sum an iteration, if none is left over: what the loop itself costs is
     shared, for code twice as long.
 
-    The name of the loop over pairs, or over terms where they have none.
+    The loop over pairs, or over terms where they have none.
     """
     if (
         builder.machine.vector_registers >= 32
         and constant_extent(builder.loop(terms)) % 2 == 0
-        and (cut := builder.split(terms, 2, tail="exact"))
+        and (cut := builder.try_split(terms, 2, tail="exact"))
     ):
         builder.try_apply("unroll", cut[1])
         return cut[0]
@@ -493,11 +491,11 @@ def in_pairs(builder: ScheduleBuilder, terms: str) -> str:
 
 def _cut_rows(
     builder: ScheduleBuilder, c: _Contraction, by_rows: bool, tail: str
-) -> tuple[list[str], list[str], str]:
-    """Names of the loop over blocks of rows, if there are any, of the one over their tiles, if
-    there are several, and of the rows.
+) -> tuple[list[LoopHandle], list[LoopHandle], LoopHandle]:
+    """The loops over blocks of rows, if there are any, over their tiles, if there are several, and
+    over the rows.
     """
-    tiles, row = builder.split_if_longer(qualified(c.row_loop), c.height, tail)
+    tiles, row = builder.split_if_longer(c.row_loop, c.height, tail)
     if not tiles or not by_rows:
         return [], [tiles] if tiles else [], row
     blocks, tiles = builder.split_if_longer(
@@ -550,19 +548,19 @@ def _blocks(builder: ScheduleBuilder, c: _Contraction, tiles: int) -> int:
     )  # whole blocks of what lies across are turned fast
 
 
-def _widened(builder: ScheduleBuilder, access: Access, at: str, sums: DType) -> None:
+def _widened(builder: ScheduleBuilder, access: Access, at: LoopHandle, sums: DType) -> None:
     """A tile of rows in the type of the sums; rows begin in different sets of the first cache."""
-    if (buffer := builder.new_buffer("cache_read", access.tensor.name, at, dtype=sums.name)) is not None:
+    if (buffer := builder.try_new_buffer("cache_read", access.tensor, at, dtype=sums.name)) is not None:
         _, lane = builder.split_if_longer(
-            f"{buffer.name}.d{buffer.rank - 1}", builder.machine.vector_bytes // sums.bytes * 4, "peel"
+            copy_loop(buffer, buffer.rank - 1), builder.machine.vector_bytes // sums.bytes * 4, "peel"
         )
         builder.try_apply("vectorize", lane)
-        builder.try_apply("pad", buffer.name, buffer.rank - 1, LINE // sums.bytes, extra=LINE // sums.bytes)
+        builder.try_apply("pad", buffer, buffer.rank - 1, LINE // sums.bytes, extra=LINE // sums.bytes)
 
 
-def _by_lanes(builder: ScheduleBuilder, c: _Contraction, access: Access, at: str) -> bool:
-    """Copy a tile of rows for products that take one element of a register; whether that pays
-    and was possible.
+def _by_lanes(builder: ScheduleBuilder, c: _Contraction, access: Access, at: LoopHandle) -> Tensor | None:
+    """Copy a tile of rows for products that take one element of a register; the copy, None where
+    that does not pay or is not possible.
     """
     along = access.moving(c.row_loop.var)
     if (
@@ -570,11 +568,11 @@ def _by_lanes(builder: ScheduleBuilder, c: _Contraction, access: Access, at: str
         or len(along) != 1
         or not _is_shared(c)
         or not c.sums.is_float
-        or not copy_operand(builder, access, at, c.sums)
+        or (buffer := copy_operand(builder, access, at, c.sums)) is None
     ):
-        return False
-    rows_beside(builder, builder.kernel.temporaries[-1], along[0])
-    return True
+        return None
+    rows_beside(builder, buffer, along[0])
+    return builder.current_buffer(buffer)
 
 
 def _is_shared(c: _Contraction) -> bool:
@@ -640,23 +638,23 @@ def _packed_bytes(c: _Contraction) -> int:
     return max(c.packed_operand.tensor.dtype.bytes, c.sums.bytes if c.sums.is_float else 1)
 
 
-def _depths(builder: ScheduleBuilder, c: _Contraction) -> tuple[list[str], list[str]]:
-    """Names of the reduction loops outside and inside a block, cut so that the inner ones have
-    at most `_most_terms`.
+def _depths(builder: ScheduleBuilder, c: _Contraction) -> tuple[list[LoopHandle], list[LoopHandle]]:
+    """The reduction loops outside and inside a block, cut so that the inner ones have at most
+    `_most_terms`.
     """
-    deep: list[str] = []
-    shallow: list[str] = []
+    deep: list[LoopHandle] = []
+    shallow: list[LoopHandle] = []
     room = _most_terms(builder, c)
     for loop in reversed(c.nest.reduction):
-        name, n = qualified(loop), constant_extent(loop)
+        n = constant_extent(loop)
         if not deep and n <= room:
-            shallow.insert(0, name)
+            shallow.insert(0, handle(loop))
             room //= max(1, n)
         elif not deep and room >= 32:
-            outer, inner = builder.split_if_longer(name, even(n, room), "clip")
+            outer, inner = builder.split_longer(loop, even(n, room), "clip")
             deep, shallow = [outer], [inner, *shallow]
         else:
-            deep.insert(0, name)
+            deep.insert(0, handle(loop))
     return deep, shallow
 
 

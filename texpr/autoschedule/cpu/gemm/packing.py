@@ -5,8 +5,10 @@ buffers that become registers.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.handles import LoopHandle, copy_loop, copy_loops
 from texpr.autoschedule.core.layouts import dimension_names
 from texpr.autoschedule.core.nest import Nest
 from texpr.autoschedule.cpu import scalable_vectors as any_length
@@ -17,7 +19,7 @@ from texpr.ir.instructions import INSTRUCTIONS, transpose
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables
 from texpr.schedule.analysis.access import Access
-from texpr.schedule.structure.loops import find_loops, stores
+from texpr.schedule.structure.loops import stores
 from texpr.schedule.structure.tensors import bytes_of
 
 LINE = 64
@@ -38,60 +40,76 @@ def permission(instruction: str) -> dict[str, bool]:
     return {"reassoc": True} if INSTRUCTIONS[instruction].flushes_denormals else {}
 
 
+@dataclass(frozen=True, slots=True)
+class Panels:
+    """An operand in panels.
+
+    Attributes:
+        buffer: that holds them.
+        outermost: the outermost loop of the copy.
+    """
+
+    buffer: Tensor
+    outermost: LoopHandle
+
+
 def copy_operand(
-    builder: ScheduleBuilder, access: Access, at: str, sums: DType | None, along: str = ""
-) -> bool:
+    builder: ScheduleBuilder,
+    access: Access,
+    at: LoopHandle,
+    sums: DType | None,
+    along: LoopHandle | None = None,
+) -> Tensor | None:
     """Copy what is read under a loop to a buffer, widened to the type of the sums where each read
-    widens it: once, not for each use.
+    widens it: once, not for each use. The buffer, None where that is not possible.
 
     Args:
         along: a loop with which alone moves what is copied, if there is one.
     """
     own = {"along": along} if along else {}
     if sums is not None and access.tensor.dtype.bytes < sums.bytes and sums.is_float:
-        if builder.try_apply("cache_read", access.tensor.name, at, dtype=sums.name, **own):
-            return True
-    return builder.try_apply("cache_read", access.tensor.name, at, **own)
+        wide = builder.try_new_buffer("cache_read", access.tensor, at, dtype=sums.name, **own)
+        if wide is not None:
+            return wide
+    return builder.try_new_buffer("cache_read", access.tensor, at, **own)
 
 
 def pack(
     builder: ScheduleBuilder,
     access: Access,
-    at: str,
+    at: LoopHandle,
     loop: For,
     factor: int,
     sums: DType | None = None,
-    along: str = "",
-) -> str:
-    """Copy what is read under `at` to panels: `factor` iterations of `loop` beside each other.
+    along: LoopHandle | None = None,
+) -> Panels | None:
+    """Copy what is read under `at` to panels: `factor` iterations of `loop` beside each other. None
+    where that is not possible.
 
-    What lies apart in the tensor is transposed a cache line at a time. Gives the outermost loop of
-    the copy, nothing if there is none.
+    What lies apart in the tensor is transposed a cache line at a time.
     """
     moving = access.moving(loop.var)
-    if len(moving) != 1 or not copy_operand(builder, access, at, sums, along):
-        return ""
-    return pack_panels(
-        builder, builder.kernel.temporaries[-1], moving[0], factor, access.stride(loop.var) == 1
-    )
+    if len(moving) != 1 or (buffer := copy_operand(builder, access, at, sums, along)) is None:
+        return None
+    return pack_panels(builder, buffer, moving[0], factor, access.stride(loop.var) == 1)
 
 
-def pack_panels(builder: ScheduleBuilder, buffer: Tensor, d: int, factor: int, in_line: bool) -> str:
+def pack_panels(
+    builder: ScheduleBuilder, buffer: Tensor, d: int, factor: int, in_line: bool
+) -> Panels | None:
     """Dimension `d` of a buffer in panels of `factor` elements, the loops that fill it in the order
-    that suits both sides.
-
-    Gives the outermost of these loops, nothing if there are none.
+    that suits both sides. None where that is not possible.
 
     Args:
         in_line: neighbours along `d` are neighbours in the tensor too; else a cache line at a time
             is transposed.
     """
     names = dimension_names(buffer)
-    cut = builder.split(f"{buffer.name}.d{d}", factor)
+    cut = builder.try_split(copy_loop(buffer, d), factor)
     if cut is None:
-        return ""
+        return None
     rest = " ".join(n for k, n in enumerate(names) if k != d)
-    outside = [f"{buffer.name}.d{k}" for k, n in enumerate(buffer.shape) if k != d and integer(n) != 1]
+    outside = copy_loops(buffer, (k for k, n in enumerate(buffer.shape) if k != d and integer(n) != 1))
     layout = f"{' '.join(names)} -> {names[d]}/{factor} {rest} {names[d]}%{factor}"
     full = (integer(buffer.shape[d]) or 1) % factor == 0
     squares = (cut[0], *outside[:-1], cut[1], *outside[-1:])
@@ -103,37 +121,37 @@ def pack_panels(builder: ScheduleBuilder, buffer: Tensor, d: int, factor: int, i
             builder, buffer, layout, squares, whole=True, through=through_rows(buffer, d)
         )
     ):
-        return cut[0]
+        return Panels(builder.current_buffer(buffer), cut[0])
     of_line = LINE // buffer.dtype.bytes
     line = (
         None
         if in_line or not outside or _extent(builder, outside[-1]) < of_line
-        else builder.split(outside[-1], of_line)
+        else builder.try_split(outside[-1], of_line)
     )
     if line is not None:
         order = [cut[0], *outside[:-1], line[0], cut[1]]
         builder.try_apply("reorder", *order, line[1])
         builder.try_apply("unroll", line[1])
     else:
-        rows = builder.split_if_longer(outside[-1], TOGETHER, "clip") if outside else ("", "")
+        rows = builder.split_if_longer(outside[-1], TOGETHER, "clip") if outside else (None, None)
         order = [*outside[:-1], *filter(None, (rows[0], cut[0], rows[1]))]
         builder.try_apply("reorder", *order, cut[1])
         if not (
             any_length.wanted(builder) and builder.try_apply("vectorize_scalable", cut[1], any_length.TILE)
         ):
             builder.try_apply("vectorize", cut[1])
-    builder.try_apply("layout", buffer.name, layout)
-    return order[0]
+    builder.try_apply("layout", buffer, layout)
+    return Panels(builder.current_buffer(buffer), order[0])
 
 
-def through_rows(buffer: Tensor, d: int) -> list[str]:
+def through_rows(buffer: Tensor, d: int) -> list[LoopHandle]:
     """The loops that run through a row of what is copied, the last one aside, where rows lie
     apart along dimension `d`.
     """
-    return [f"{buffer.name}.d{k}" for k, n in enumerate(buffer.shape) if k > d and integer(n) != 1][:-1]
+    return copy_loops(buffer, (k for k, n in enumerate(buffer.shape) if k > d and integer(n) != 1))[:-1]
 
 
-def _ask_ahead(builder: ScheduleBuilder, buffer: Tensor, loop: str, row: int) -> None:
+def _ask_ahead(builder: ScheduleBuilder, buffer: Tensor, loop: LoopHandle, row: int) -> None:
     """Read what comes from far ahead of a loop whose iterations copy `row` elements of rows
     each.
     """
@@ -143,17 +161,17 @@ def _ask_ahead(builder: ScheduleBuilder, buffer: Tensor, loop: str, row: int) ->
         if s.tensor.name == buffer.name and isinstance(s.value, Read)
     ][:1]:
         if bytes_of(source) > builder.l2_budget > 0:
-            builder.try_apply("prefetch", source.name, loop, -(-AHEAD // (row * source.dtype.bytes)))
+            builder.try_apply("prefetch", source, loop, -(-AHEAD // (row * source.dtype.bytes)))
 
 
 def transpose_in_registers(
     builder: ScheduleBuilder,
     buffer: Tensor,
     layout: str,
-    loops: Sequence[str],
+    loops: Sequence[LoopHandle],
     *,
     whole: bool = False,
-    through: Sequence[str] = (),
+    through: Sequence[LoopHandle] = (),
 ) -> bool:
     """Fill a buffer, or write it out, by squares that are transposed in registers; whether that was
     possible.
@@ -166,7 +184,7 @@ def transpose_in_registers(
         through: those of the loops that run through rows: the rows of a square are copied to their
             ends before the next ones.
     """
-    extents = [_extent(builder, name) for name in loops[-2:]]
+    extents = [_extent(builder, loop) for loop in loops[-2:]]
     lane = builder.machine.vector_bytes // buffer.dtype.bytes
     fitting = [
         n
@@ -185,7 +203,7 @@ def transpose_in_registers(
     order = [*(n for n in loops[:-2] if n not in through), across, *through, along, row, lane]
     name = transpose(buffer.dtype, side)
     if (
-        builder.try_apply("layout", buffer.name, layout)
+        builder.try_apply("layout", buffer, layout)
         and builder.try_apply("reorder", *filter(None, order))
         and builder.try_apply("tensorize", row, name)
     ):
@@ -196,7 +214,7 @@ def transpose_in_registers(
     return False
 
 
-def _extent(builder: ScheduleBuilder, loop: str) -> int:
+def _extent(builder: ScheduleBuilder, loop: LoopHandle) -> int:
     return builder.extents(loop)[0] or 1
 
 
@@ -214,7 +232,9 @@ def accumulators(builder: ScheduleBuilder, nest: Nest) -> list[Tensor]:
     return [t for t in builder.kernel.temporaries if t in added and t.rank == nest.main.tensor.rank]
 
 
-def accumulate_in_registers(builder: ScheduleBuilder, nest: Nest, lane: str, places: Sequence[str]) -> None:
+def accumulate_in_registers(
+    builder: ScheduleBuilder, nest: Nest, lane: LoopHandle, places: Sequence[LoopHandle]
+) -> None:
     """The sums of a tile stay in a buffer of their own while a block is added to them; so do those
     of what is left over of tiles.
 
@@ -225,21 +245,23 @@ def accumulate_in_registers(builder: ScheduleBuilder, nest: Nest, lane: str, pla
     for total in accumulators(builder, nest):
         for _ in range(_sums_in(builder, total)):
             before, count = builder.checkpoint(), _sums_in(builder, total)
-            if not any(builder.try_apply("cache_write", total.name, at) for at in places):
+            buffer = next(
+                (made for at in places if (made := builder.try_new_buffer("cache_write", total, at))), None
+            )
+            if buffer is None:
                 break
             if _sums_in(builder, total) == count:  # a start alone was meant
                 builder.rollback(before)
                 break
-            buffer = builder.kernel.temporaries[-1]
             along = _dimension(builder, buffer, lane)
             for d, n in enumerate(buffer.shape):
                 if integer(n) != 1:
-                    builder.try_apply("vectorize" if d == along else "unroll", f"{buffer.name}.d{d}")
+                    builder.try_apply("vectorize" if d == along else "unroll", copy_loop(buffer, d))
 
 
-def _dimension(builder: ScheduleBuilder, total: Tensor, loop: str) -> int | None:
+def _dimension(builder: ScheduleBuilder, total: Tensor, loop: LoopHandle) -> int | None:
     """The dimension of a tensor, as it lies in memory, that terms are added to along a loop."""
-    moving = {n.var for n in find_loops(builder.kernel, loop)}
+    moving = {n.var for n in builder.loops(loop)}
     added = (s for s in stores(builder.kernel) if s.tensor.name == total.name and s.update is not None)
     return next((d for s in added for d, i in enumerate(s.indices) if moving & variables(i)), None)
 

@@ -9,24 +9,26 @@ the last tile begins earlier instead, and computes some elements again.
 from __future__ import annotations
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.handles import LoopHandle
 from texpr.autoschedule.core.nest import Nest, boundary_iterations, extent
 from texpr.ir.build import integer
 from texpr.ir.loop import For
-from texpr.schedule.structure.loops import qualified
 
 
-def cut_lanes(builder: ScheduleBuilder, nest: Nest, lane: For, registers: int, rows: int) -> tuple[str, str]:
-    """Cut the loop over lanes into tiles of so many registers for each of so many rows; names of
-    the outer (empty if there is none) and the inner loop.
+def cut_lanes(
+    builder: ScheduleBuilder, nest: Nest, lane: For, registers: int, rows: int
+) -> tuple[LoopHandle | None, LoopHandle]:
+    """Cut the loop over lanes into tiles of so many registers for each of so many rows; the outer
+    loop, None if there is none, and the inner one.
     """
     lanes, count = builder.vector_lanes(nest), extent(lane)
     width = registers * lanes
     if not builder.machine.has_memory_operands:  # what fills no register is made of parts of several
         overlaps = lanes < count < width and count % lanes
         return (
-            builder.split_if_longer(qualified(lane), lanes, "overlap")
+            builder.split_if_longer(lane, lanes, "overlap")
             if overlaps
-            else builder.split_if_longer(qualified(lane), width)
+            else builder.split_if_longer(lane, width)
         )
     again = (
         rows > 1
@@ -36,8 +38,8 @@ def cut_lanes(builder: ScheduleBuilder, nest: Nest, lane: For, registers: int, r
         and boundary_iterations(nest, lane) == (0, 0)
     )
     if not again or _sums(count % width, lanes, rows) <= builder.machine.vector_registers:
-        return builder.split_if_longer(qualified(lane), width)
-    return builder.split_if_longer(qualified(lane), width if count > width else lanes, "overlap")
+        return builder.split_if_longer(lane, width)
+    return builder.split_if_longer(lane, width if count > width else lanes, "overlap")
 
 
 def _sums(count: int, lanes: int, rows: int) -> int:

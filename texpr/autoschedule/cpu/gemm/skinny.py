@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.cost_model import COSTS
+from texpr.autoschedule.core.handles import LoopHandle, copy_loop
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.numbers import even
 from texpr.autoschedule.core.template import (
@@ -34,7 +35,6 @@ from texpr.ir.build import integer
 from texpr.ir.expr import Mul
 from texpr.ir.loop import For
 from texpr.schedule.analysis.access import Access
-from texpr.schedule.structure.loops import qualified
 
 LEAST_ROWS, MOST_ROWS = 16, 64
 """Fewer walk along rows of the operand (`cpu.reduction.streaming`), for more a copy pays
@@ -84,7 +84,7 @@ class SkinnyGemm:
         """The parts of the nest."""
         return _few_rows(builder, nest)
 
-    def apply(self, builder: ScheduleBuilder, match: _Product) -> Scheduled | NoMatch | None:
+    def apply(self, builder: ScheduleBuilder, match: _Product) -> Scheduled | NoMatch:
         """The steps, where a strip stays in the cache."""
         way = _copied_on_the_way if builder.machine.fma_per_cycle > 1 else _read_in_place
         return way(builder, match)
@@ -130,7 +130,7 @@ def _is_full(lanes: int, width: int) -> bool:
 NOT_SKINNY = NoMatch("too few or too many rows, or strips that do not stay in the cache")
 
 
-def _read_in_place(builder: ScheduleBuilder, p: _Product) -> Scheduled | NoMatch | None:
+def _read_in_place(builder: ScheduleBuilder, p: _Product) -> Scheduled | NoMatch:
     (rows, lanes, terms), each, (first, second) = (
         p.sizes,
         p.operand.tensor.dtype.bytes,
@@ -143,16 +143,13 @@ def _read_in_place(builder: ScheduleBuilder, p: _Product) -> Scheduled | NoMatch
     )
     if not (LEAST_ROWS <= rows <= MOST_ROWS and stays and _is_full(lanes, width)):
         return NOT_SKINNY
-    strips, lane = builder.split_if_longer(qualified(p.lane), width)
-    tiles, row = builder.split_if_longer(qualified(p.row), -(-rows // -(-rows // HEIGHT)))
-    outer = [name for name in (strips, tiles) if name]
-    if not builder.try_apply("reorder", *outer, qualified(p.term), row, lane):
-        return None
-    return (
-        Scheduled(outer)
-        if builder.try_apply("unroll", row) and builder.try_apply("vectorize", lane)
-        else None
-    )
+    strips, lane = builder.split_if_longer(p.lane, width)
+    tiles, row = builder.split_if_longer(p.row, -(-rows // -(-rows // HEIGHT)))
+    outer = list(filter(None, (strips, tiles)))
+    builder.apply("reorder", *outer, p.term, row, lane)
+    builder.apply("unroll", row)
+    builder.apply("vectorize", lane)
+    return Scheduled(outer)
 
 
 def _width(lanes: int, register: int, choice: tuple[int, ...]) -> int:
@@ -162,7 +159,7 @@ def _width(lanes: int, register: int, choice: tuple[int, ...]) -> int:
     return min(choice, key=lambda n: -(-lanes // (n * register)) * n) * register
 
 
-def _copied_on_the_way(builder: ScheduleBuilder, p: _Product) -> Scheduled | NoMatch | None:
+def _copied_on_the_way(builder: ScheduleBuilder, p: _Product) -> Scheduled | NoMatch:
     """Blocks of terms so long that the panel and the rows that meet it stay in the first cache."""
     (rows, lanes, terms), each, (first, second) = (
         p.sizes,
@@ -175,38 +172,28 @@ def _copied_on_the_way(builder: ScheduleBuilder, p: _Product) -> Scheduled | NoM
     far = terms * lanes * each > second // COSTS.skinny_operand_l2_part
     if not (LEAST_ROWS <= rows <= most and far and _is_full(lanes, width)) or terms % block or lanes <= width:
         return NOT_SKINNY
-    strips, lane = builder.split_if_longer(qualified(p.lane), width, "pad")
-    shares, strips = (
-        builder.split_if_longer(strips, -(-lanes // width // builder.machine.cores), "clip")
-        if builder.machine.cores > 1
-        else ("", strips)
-    )
-    blocks, term = builder.split_if_longer(qualified(p.term), block, "exact")
-    tiles, row = builder.split_if_longer(
-        qualified(p.row), height_of(rows, FLAT) if rows < MOST_ROWS else FLAT
-    )
-    outer = [name for name in (shares, blocks) if name]
-    if not (
-        builder.try_apply("reorder", *outer, strips, tiles, term, row, lane)
-        and _left_behind(builder, p, strips, tiles, term, block)
-    ):
-        return None
+    strips, lane = builder.split_if_longer(p.lane, width, "pad")
+    shares = None
+    if strips is not None and builder.machine.cores > 1:
+        shares, strips = builder.split_if_longer(strips, -(-lanes // width // builder.machine.cores), "clip")
+    blocks, term = builder.split_if_longer(p.term, block, "exact")
+    tiles, row = builder.split_if_longer(p.row, height_of(rows, FLAT) if rows < MOST_ROWS else FLAT)
+    if strips is None or tiles is None:
+        return NOT_SKINNY
+    builder.apply("reorder", *filter(None, (shares, blocks)), strips, tiles, term, row, lane)
+    _leave_behind(builder, p, strips, tiles, term, block)
     in_pairs(builder, term)
-    if not (builder.try_apply("unroll", row) and builder.try_apply("vectorize", lane)):
-        return None
+    builder.apply("unroll", row)
+    builder.apply("vectorize", lane)
     return Scheduled([shares or strips] if shares or not blocks else [])
 
 
-def _left_behind(
-    builder: ScheduleBuilder, p: _Product, strips: str, tiles: str, term: str, block: int
-) -> bool:
-    """The panel of a strip is computed by the first tile of rows; whether that was possible."""
-    if (buffer := builder.new_buffer("cache_read", p.operand.tensor.name, strips)) is None:
-        return False
-    panel = buffer.name
-    return (
-        builder.split(f"{panel}.d0", block) is not None
-        and builder.try_apply("vectorize", f"{panel}.d1")
-        and builder.try_apply("peel", tiles, 1, 0)
-        and builder.try_apply("compute_at", panel, term, recompute=False)
-    )
+def _leave_behind(
+    builder: ScheduleBuilder, p: _Product, strips: LoopHandle, tiles: LoopHandle, term: LoopHandle, block: int
+) -> None:
+    """The panel of a strip is computed by the first tile of rows."""
+    panel = builder.new_buffer("cache_read", p.operand.tensor, strips)
+    builder.split(copy_loop(panel, 0), block)
+    builder.apply("vectorize", copy_loop(panel, 1))
+    builder.apply("peel", tiles, 1, 0)
+    builder.apply("compute_at", panel, term, recompute=False)

@@ -18,6 +18,7 @@ from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.cost_model import COSTS
+from texpr.autoschedule.core.handles import LoopHandle, copy_loop, handles
 from texpr.autoschedule.core.layouts import dimension_names
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.numbers import even
@@ -37,7 +38,6 @@ from texpr.ir.instructions import meaning
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables
 from texpr.schedule.analysis.access import Access
-from texpr.schedule.structure.loops import qualified
 from texpr.schedule.structure.tensors import bytes_of
 
 SIDE = 16
@@ -98,9 +98,9 @@ class TileRegisters:
         """The parts of the nest."""
         return _tiles(builder, nest)
 
-    def apply(self, builder: ScheduleBuilder, match: _Tiles) -> Scheduled | None:
-        """The steps, or None where one is refused."""
-        return Scheduled.of(_scheduled(builder, match))
+    def apply(self, builder: ScheduleBuilder, match: _Tiles) -> Scheduled:
+        """The steps."""
+        return Scheduled(_scheduled(builder, match))
 
 
 def _tiles(builder: ScheduleBuilder, nest: Nest) -> _Tiles | NoMatch:
@@ -130,7 +130,9 @@ def _tiles(builder: ScheduleBuilder, nest: Nest) -> _Tiles | NoMatch:
     if row is None or left.stride(lane.var) != 0 or 0 in (left.stride(term.var), right.stride(term.var)):
         return NoMatch("no operand for the rows alone, or one that terms do not move")
     instruction = _instruction(builder, left, right, target)
-    if not instruction or not all(_is_matrix(a, (along, term)) for a, along in ((left, row), (right, lane))):
+    if instruction is None or not all(
+        _is_matrix(a, (along, term)) for a, along in ((left, row), (right, lane))
+    ):
         return NoMatch("no instruction multiplies tiles of these types, or operands are no matrices")
     others = [n for n in nest.spatial if n is not row and n is not lane]
     found = _Tiles(
@@ -139,8 +141,8 @@ def _tiles(builder: ScheduleBuilder, nest: Nest) -> _Tiles | NoMatch:
     return found if _fills(found) else NoMatch("tiles would be mostly filling")
 
 
-def _instruction(builder: ScheduleBuilder, *operands: Access) -> str:
-    """The one that multiplies tiles of these types; empty if the machine has none."""
+def _instruction(builder: ScheduleBuilder, *operands: Access) -> str | None:
+    """The instruction that multiplies tiles of these types; None if the machine has none."""
     types = [a.tensor.dtype for a in operands]
     for name in sorted(builder.machine.instructions - builder.machine.unprofitable_instructions):
         does = meaning(name)
@@ -150,7 +152,7 @@ def _instruction(builder: ScheduleBuilder, *operands: Access) -> str:
             and [t.dtype for t in (*does.inputs, *does.outputs)] == types
         ):
             return name
-    return ""
+    return None
 
 
 def _is_matrix(a: Access, loops: tuple[For, For]) -> bool:
@@ -171,70 +173,79 @@ def _fills(t: _Tiles) -> bool:
     return prod(n for n, _ in extents) >= LEAST_FILLED * prod(-(-n // tile) * tile for n, tile in extents)
 
 
-def _scheduled(builder: ScheduleBuilder, t: _Tiles) -> list[str] | None:
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """Rows of a tile that an instruction loads, stores or sets to zero.
+
+    Attributes:
+        buffer: the name of the tile.
+        loop: over its rows.
+    """
+
+    buffer: str
+    loop: LoopHandle
+    instruction: str
+
+
+_Layouts = list[tuple[str, str]]
+"""Names of buffers with their layouts, which come last: only then are indices sums of tiles and
+places in them.
+"""
+
+
+def _scheduled(builder: ScheduleBuilder, t: _Tiles) -> list[LoopHandle]:
     """Panels of the right operand stay in the second cache, a few rows of the left one in the
     first, the sums in registers.
     """
-    lane_tiles, lane = builder.split(qualified(t.lane), WIDE * SIDE, tail="pad") or ("", "")
-    row_tiles, row = builder.split(qualified(t.row), HIGH * SIDE, tail="pad") or ("", "")
-    terms, term = builder.split(qualified(t.term), t.terms, tail="pad") or ("", "")
-    if not (lane_tiles and row_tiles and terms):
-        return None
+    lane_tiles, lane = builder.split(t.lane, WIDE * SIDE, tail="pad")
+    row_tiles, row = builder.split(t.row, HIGH * SIDE, tail="pad")
+    terms, term = builder.split(t.term, t.terms, tail="pad")
     tiles = constant_extent(builder.loop(lane_tiles))
-    blocks, lane_tiles = builder.split(lane_tiles, -(-tiles // _blocks(builder, t, tiles)), tail="clip") or (
-        "",
-        "",
-    )
+    blocks, lane_tiles = builder.split(lane_tiles, -(-tiles // _blocks(builder, t, tiles)), tail="clip")
     deep, terms = _term_blocks(builder, terms)
-    others = [qualified(n) for n in t.others]
-    outer = [*others, blocks, row_tiles, *deep]
-    if not blocks or not builder.try_apply("reorder", *outer, lane_tiles, terms, row, lane, term):
-        return None
-    layouts: list[tuple[str, str]] = []
+    shared = [*handles(t.others), blocks]
+    builder.apply("reorder", *shared, row_tiles, *deep, lane_tiles, terms, row, lane, term)
+    layouts: _Layouts = []
     right, left = (
         _packed(builder, t, a, at, along, layouts)
         for a, at, along in ((t.right, blocks, t.lane), (t.left, row_tiles, t.row))
     )
-    groups, term = builder.split(term, t.group, tail="exact") or ("", "")
-    rows, row = builder.split(row, SIDE, tail="exact") or ("", "")
-    lanes, lane = builder.split(lane, SIDE, tail="exact") or ("", "")
-    if not (right and left and groups and rows and lanes) or not builder.try_apply(
-        "reorder", terms, rows, lanes, row, lane, groups, term
-    ):
-        return None
+    groups, term = builder.split(term, t.group, tail="exact")
+    rows, row = builder.split(row, SIDE, tail="exact")
+    lanes, lane = builder.split(lane, SIDE, tail="exact")
+    builder.apply("reorder", terms, rows, lanes, row, lane, groups, term)
     moves = _operands(builder, t, left, right, terms, layouts)
-    in_tiles = [buffer for buffer, _, _ in moves]
-    sums = t.nest.main.tensor.name
+    in_tiles = [move.buffer for move in moves]
+    sums = t.nest.main.tensor
     if deep:
-        moves += _in_blocks(builder, t, (deep[0], lane_tiles, rows, row), in_tiles, layouts)
+        moves += _in_blocks(builder, t, _SumLoops(deep[0], lane_tiles, rows, row), in_tiles, layouts)
     else:
-        moves += [_stored(builder, t, rows, sums), (sums, row, f"tilezero_{t.nest.main.tensor.dtype}")]
-        in_tiles.append(sums)
-    layouts.append((sums, _form(t.nest.main.tensor, *t.of_sums, SIDE)))
+        moves += [_stored(builder, t, rows, sums.name), _Move(sums.name, row, f"tilezero_{sums.dtype}")]
+        in_tiles.append(sums.name)
+    layouts.append((sums.name, _form(sums, *t.of_sums, SIDE)))
     for each in (rows, lanes):
         builder.try_apply("unroll", each)
-    if not all(buffer and builder.try_apply("layout", buffer, form) for buffer, form in layouts):
-        return None
-    if not all(builder.try_apply("set_scope", each, "tile") for each in in_tiles):
-        return None
-    if not all(builder.try_apply("tensorize", loop, name) for _, loop, name in moves):
-        return None
-    if not builder.try_apply("tensorize", row, t.instruction, **permission(t.instruction)):
-        return None
+    for buffer, form in layouts:
+        builder.apply("layout", buffer, form)
+    for each in in_tiles:
+        builder.apply("set_scope", each, "tile")
+    for move in moves:
+        builder.apply("tensorize", move.loop, move.instruction)
+    builder.apply("tensorize", row, t.instruction, **permission(t.instruction))
     builder.try_apply("vectorize", lane)  # of what no instruction runs
-    return [*others, blocks]
+    return shared
 
 
-def _term_blocks(builder: ScheduleBuilder, terms: str) -> tuple[list[str], str]:
-    """Names of the loop over blocks of terms, if there are several, and of the one over tiles of a
-    block: rows of so many of the left operand stay in the first cache while tiles of the right one
-    come from the second.
+def _term_blocks(builder: ScheduleBuilder, terms: LoopHandle) -> tuple[list[LoopHandle], LoopHandle]:
+    """The loop over blocks of terms, if there are several, and the one over tiles of a block: rows
+    of so many of the left operand stay in the first cache while tiles of the right one come from
+    the second.
     """
     count = constant_extent(builder.loop(terms))
     most = max(
         1, next(iter(builder.machine.caches), 0) // COSTS.tile_rows_l1_part // (HIGH * SIDE * ROW_BYTES)
     )
-    cut = builder.split(terms, even(count, most), tail="clip") if count > most else None
+    cut = builder.try_split(terms, even(count, most), tail="clip") if count > most else None
     return ([], terms) if cut is None else ([cut[0]], cut[1])
 
 
@@ -271,20 +282,14 @@ def _in_pairs(buffer: Tensor, groups: int) -> str:
 
 
 def _packed(
-    builder: ScheduleBuilder, t: _Tiles, a: Access, at: str, along: For, layouts: list[tuple[str, str]]
-) -> str:
-    """Copy what is read as tiles; the name of the buffer. Its layout comes last: only then are
-    indices sums of tiles and places in them.
-    """
-    buffer = builder.new_buffer("cache_read", a.tensor.name, at)
-    if buffer is None:
-        return ""
+    builder: ScheduleBuilder, t: _Tiles, a: Access, at: LoopHandle, along: For, layouts: _Layouts
+) -> Tensor:
+    """Copy what is read as tiles; the buffer."""
+    buffer = builder.new_buffer("cache_read", a.tensor, at)
     d, e = _dimension(a, along), _dimension(a, t.term)
     group = t.terms if a is t.left else t.group
-    panels, lane = builder.split(f"{buffer.name}.d{d}", SIDE, tail="exact") or ("", "")
-    groups, term = builder.split(f"{buffer.name}.d{e}", group, tail="exact") or ("", "")
-    if not panels or not groups:
-        return ""
+    panels, lane = builder.split(copy_loop(buffer, d), SIDE, tail="exact")
+    groups, term = builder.split(copy_loop(buffer, e), group, tail="exact")
     far = bytes_of(a.tensor) > builder.l2_budget and a.stride((t.term if a is t.left else along).var) == 1
     if a is t.left:
         builder.try_apply("reorder", panels, lane, groups, term)
@@ -305,15 +310,15 @@ def _packed(
         else:
             builder.try_apply("vectorize", term)
     if far:
-        builder.try_apply("prefetch", a.tensor.name, *asking)
+        builder.try_apply("prefetch", a.tensor, *asking)
     layouts.append((buffer.name, _form(buffer, d, e, group)))
     layouts.append((buffer.name, _in_pairs(buffer, t.terms // group)))
-    return buffer.name
+    return buffer
 
 
 def _operands(
-    builder: ScheduleBuilder, t: _Tiles, left: str, right: str, terms: str, layouts: list[tuple[str, str]]
-) -> list[tuple[str, str, str]]:
+    builder: ScheduleBuilder, t: _Tiles, left: Tensor, right: Tensor, terms: LoopHandle, layouts: _Layouts
+) -> list[_Move]:
     """Tiles of both operands, those from the first cache in turns with those from the second
     one, which take longer.
     """
@@ -328,62 +333,65 @@ def _operands(
 def _loaded(
     builder: ScheduleBuilder,
     t: _Tiles,
-    buffer: str,
+    buffer: Tensor,
     a: Access,
     along: For,
-    terms: str,
-    layouts: list[tuple[str, str]],
-) -> tuple[tuple[str, str, str], str]:
-    """Tiles of an operand from what was packed: the buffer, the loop that an instruction runs,
-    and its name; the loop over tiles.
-    """
+    terms: LoopHandle,
+    layouts: _Layouts,
+) -> tuple[_Move, LoopHandle]:
+    """Tiles of an operand from its packed copy, and the loop over tiles."""
     tiles = builder.new_buffer("cache_read", buffer, terms)
-    if tiles is None:
-        return ("", "", ""), ""
     d, e = _dimension(a, along), _dimension(a, t.term)
     name = f"tileloadd_{'' if a is t.left else 'groups_'}{a.tensor.dtype}"
-    outer, row = builder.split(f"{tiles.name}.d{d}", SIDE, tail="exact") or ("", "")
-    term = f"{tiles.name}.d{e}"
+    outer, row = builder.split(copy_loop(tiles, d), SIDE, tail="exact")
+    term = copy_loop(tiles, e)
     if a is t.right:
-        groups, term = builder.split(term, t.group, tail="exact") or ("", "")
+        groups, term = builder.split(term, t.group, tail="exact")
         order = [groups, row]
     else:
         order = [row]
     builder.try_apply("reorder", outer, *order, term)
     layouts.append((tiles.name, _form(tiles, d, e, t.terms if a is t.left else t.group)))
-    return (tiles.name, order[0], name), outer
+    return _Move(tiles.name, order[0], name), outer
 
 
-def _stored(builder: ScheduleBuilder, t: _Tiles, rows: str, sums: str) -> tuple[str, str, str]:
+def _stored(builder: ScheduleBuilder, t: _Tiles, rows: LoopHandle, sums: str) -> _Move:
     """What becomes of sums in tiles: they go to a buffer, from which elements are computed."""
-    total = t.nest.main.tensor
     buffer = builder.new_buffer("cache_read", sums, rows)
-    if buffer is None:
-        return "", "", ""
-    return buffer.name, _as_tiles(builder, t, buffer), f"tilestored_{total.dtype}"
+    return _Move(buffer.name, _as_tiles(builder, t, buffer), f"tilestored_{t.nest.main.tensor.dtype}")
+
+
+@dataclass(frozen=True, slots=True)
+class _SumLoops:
+    """Loops around sums that blocks of terms are added to.
+
+    Attributes:
+        blocks: over blocks of terms.
+        columns: over tiles of columns.
+        rows: over tiles of rows.
+        row: over the rows of a tile.
+    """
+
+    blocks: LoopHandle
+    columns: LoopHandle
+    rows: LoopHandle
+    row: LoopHandle
 
 
 def _in_blocks(
-    builder: ScheduleBuilder,
-    t: _Tiles,
-    loops: tuple[str, str, str, str],
-    in_tiles: list[str],
-    layouts: list[tuple[str, str]],
-) -> list[tuple[str, str, str]]:
+    builder: ScheduleBuilder, t: _Tiles, loops: _SumLoops, in_tiles: list[str], layouts: _Layouts
+) -> list[_Move]:
     """Sums that begin in tiles with the first block of terms, are taken up again by each of the
     others, and are used after the last one.
 
     Args:
-        loops: those over blocks of terms, over tiles of columns, over tiles of rows, over the rows
-            of a tile.
         in_tiles: names of buffers that are tiles; those of what is peeled, and of the sums, are
             added.
     """
-    blocks, columns, rows, row = loops
-    count = constant_extent(builder.loop(blocks))
+    count = constant_extent(builder.loop(loops.blocks))
     known = {b.name for b in builder.kernel.temporaries}
-    if not builder.try_apply("peel", blocks, 1, 1) or not builder.try_apply("merge", columns, columns):
-        return [("", "", "")]
+    builder.apply("peel", loops.blocks, 1, 1)
+    builder.apply("merge", loops.columns, loops.columns)
     peeled = [
         (b.name, one)
         for b in builder.kernel.temporaries
@@ -393,37 +401,38 @@ def _in_blocks(
     ]
     layouts += [(name, form) for name, one in peeled for tile, form in tuple(layouts) if tile == one]
     in_tiles += [name for name, _ in peeled]
-    kept = [_kept(builder, t, columns, layouts, last=k == min(count, 3) - 1) for k in range(min(count, 3))]
-    in_tiles += [name for (name, *_), *_ in kept]
-    (_, put), *more, (got, _) = (
-        kept  # Nothing is fetched for the first block, and nothing put back after the last one.
-    )
-    used = _stored(builder, t, rows, got[0])
-    begin = t.nest.main.tensor.name, row, f"tilezero_{t.nest.main.tensor.dtype}"
+    last = min(count, 3) - 1
+    kept = [_kept(builder, t, loops.columns, layouts, last=k == last) for k in range(last + 1)]
+    in_tiles += [taken.buffer for taken, _ in kept]
+    # Nothing is fetched for the first block, and nothing put back after the last one.
+    (_, put), *more, (got, _) = kept
+    used, sums = _stored(builder, t, loops.rows, got.buffer), t.nest.main.tensor
+    begin = _Move(sums.name, loops.row, f"tilezero_{sums.dtype}")
     return [put, *(each for both in more for each in both), got, used, begin]
 
 
 def _kept(
-    builder: ScheduleBuilder, t: _Tiles, lane_tiles: str, layouts: list[tuple[str, str]], *, last: bool
-) -> list[tuple[str, str, str]]:
+    builder: ScheduleBuilder, t: _Tiles, lane_tiles: LoopHandle, layouts: _Layouts, *, last: bool
+) -> tuple[_Move, _Move]:
     """Sums of a block of terms are in tiles, and go to a buffer until the next block is added;
-    not those of the last one.
+    not those of the last one. They are loaded, and stored.
     """
     total = t.nest.main.tensor
-    buffer = builder.new_buffer("cache_write", total.name, lane_tiles, **({"out": False} if last else {}))
-    if buffer is None:
-        return [("", "", "")] * 2
+    buffer = builder.new_buffer("cache_write", total, lane_tiles, **({"out": False} if last else {}))
     row = _as_tiles(builder, t, buffer)
     layouts.append((buffer.name, _form(buffer, *t.of_sums, SIDE)))
-    return [(buffer.name, row, f"tileloadd_{total.dtype}"), (buffer.name, row, f"tilestored_{total.dtype}")]
+    return _Move(buffer.name, row, f"tileloadd_{total.dtype}"), _Move(
+        buffer.name, row, f"tilestored_{total.dtype}"
+    )
 
 
-def _as_tiles(builder: ScheduleBuilder, t: _Tiles, buffer: Tensor) -> str:
+def _as_tiles(builder: ScheduleBuilder, t: _Tiles, buffer: Tensor) -> LoopHandle:
     """Copies of sums by tiles; the loop over the rows of one."""
-    rows, columns = (f"{buffer.name}.d{d}" for d in t.of_sums)
+    rows, columns = (copy_loop(buffer, d) for d in t.of_sums)
     outer, row = builder.split_if_longer(rows, SIDE, "exact")
-    lanes, lane = builder.split(columns, SIDE, tail="exact") or ("", "")
-    builder.try_apply("reorder", *filter(None, (outer, lanes)), row, lane)
-    for each in filter(None, (outer, lanes)):
+    lanes, lane = builder.split(columns, SIDE, tail="exact")
+    loops = list(filter(None, (outer, lanes)))
+    builder.try_apply("reorder", *loops, row, lane)
+    for each in loops:
         builder.try_apply("unroll", each)
     return row

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.handles import LoopHandle, handles
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
 from texpr.autoschedule.cpu.gemm.packed import LEAST_ROWS, tile_of
@@ -19,7 +20,7 @@ from texpr.ir.expr import Read, Tensor
 from texpr.ir.loop import For, Store
 from texpr.ir.traverse import walk
 from texpr.schedule.analysis.access import Access
-from texpr.schedule.structure.loops import find_loops, qualified, stores
+from texpr.schedule.structure.loops import stores
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class Turning:
     Attributes:
         equation: that of the contraction.
         depth: how many of the outer loops are around it.
-        own: the outermost loop of the contraction alone, nothing if it has none.
+        own: the outermost loop of the contraction alone, if it has one.
     """
 
     equation: int
@@ -38,10 +39,10 @@ class Turning:
     lane: For
     width: int
     depth: int
-    own: str
+    own: LoopHandle | None
 
-    def make(self, builder: ScheduleBuilder, outer: list[str], turned: set[int]) -> None:
-        """Make it, in the named loops; in a loop of its own where another nest in these reads the
+    def make(self, builder: ScheduleBuilder, outer: list[LoopHandle], turned: set[int]) -> None:
+        """Make it, in these loops; in a loop of its own where another nest in these reads the
         operand as it lies.
 
         Args:
@@ -49,12 +50,10 @@ class Turning:
         """
         around = outer[self.depth - 1]
         inside = {
-            s.equation
-            for loop in find_loops(builder.kernel, around)
-            for s in stores(loop)
-            if _reads(s, self.panel.tensor)
+            s.equation for loop in builder.loops(around) for s in stores(loop) if _reads(s, self.panel.tensor)
         }
-        pack(builder, self.panel, self.own if self.own and inside - turned else around, self.lane, self.width)
+        at = self.own if self.own is not None and inside - turned else around
+        pack(builder, self.panel, at, self.lane, self.width)
 
 
 def _reads(s: Store, tensor: Tensor) -> bool:
@@ -116,13 +115,12 @@ def _scheduled(builder: ScheduleBuilder, p: _Product) -> Scheduled:
     nest, lane, panel, lanes = p.nest, p.lane, p.panel, builder.vector_lanes(p.nest)
     width, height = tile_of(builder, constant_extent(lane), lanes)
     depth = max((k for k, n in enumerate(nest.outer, 1) if panel.stride(n.var) != 0), default=1)
-    lane_tiles, inner = builder.split_if_longer(qualified(lane), width)
-    row_tiles, row = builder.split_if_longer(qualified(p.row), height)
-    others = [qualified(n) for n in nest.spatial if n is not lane and n is not p.row]
-    tiles = [name for name in (lane_tiles, row_tiles) if name]
-    if builder.try_apply("reorder", *others, *tiles, *(qualified(n) for n in nest.reduction), row, inner):
+    lane_tiles, inner = builder.split_if_longer(lane, width)
+    row_tiles, row = builder.split_if_longer(p.row, height)
+    outer = handles(n for n in nest.spatial if n is not lane and n is not p.row)
+    outer += filter(None, (lane_tiles, row_tiles))
+    if builder.try_apply("reorder", *outer, *nest.reduction, row, inner):
         builder.try_apply("unroll", row)
     builder.try_apply("vectorize", inner)
-    return Scheduled(
-        others + tiles, Turning(nest.main.equation, panel, lane, width, depth, next(iter(others + tiles), ""))
-    )
+    own = next(iter(outer), None)
+    return Scheduled(outer, Turning(nest.main.equation, panel, lane, width, depth, own))

@@ -5,10 +5,10 @@ whole panel again.
 from __future__ import annotations
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.handles import LoopHandle, handle
 from texpr.autoschedule.core.nest import constant_extent
 from texpr.ir.loop import For
 from texpr.schedule.analysis.access import Access
-from texpr.schedule.structure.loops import qualified
 
 UNEVEN = 8
 """Parts of all the work, of which one more for one core makes it better to share out rows."""
@@ -39,11 +39,11 @@ def whole_rounds(cores: int, tiles: int, most: int) -> int:
     return min(-(-blocks // cores) * cores, tiles)
 
 
-def used_again(builder: ScheduleBuilder, panel: Access, others: list[For]) -> str:
+def used_again(builder: ScheduleBuilder, panel: Access, others: list[For]) -> LoopHandle | None:
     """The outermost loop that uses the whole panel again, if it has an iteration for each core;
-    nothing where a loop moves the panel.
+    None where a loop moves the panel.
     """
     wide = [n for n in others if constant_extent(n) > 1]
     if not wide or any(panel.stride(n.var) != 0 for n in wide):
-        return ""
-    return qualified(wide[0]) if constant_extent(wide[0]) >= builder.machine.cores > 1 else ""
+        return None
+    return handle(wide[0]) if constant_extent(wide[0]) >= builder.machine.cores > 1 else None
