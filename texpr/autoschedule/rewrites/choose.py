@@ -20,8 +20,8 @@ def choose_rewrites(builder: ScheduleBuilder) -> None:
     in_least_order(builder)
     if builder.machine.gpu_threads:
         return
-    for name in [n for nest in find_nests(builder.kernel) for n in terms_outside(builder, nest)]:
-        builder.try_apply("drop_padding", name, finite=True)
+    for loop in [n for nest in find_nests(builder.kernel) for n in terms_outside(builder, nest)]:
+        builder.try_apply("drop_padding", loop, finite=True)
 
 
 def cheaper_elements(builder: ScheduleBuilder) -> None:

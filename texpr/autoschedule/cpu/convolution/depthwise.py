@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.handles import LoopHandle, handle, handles
 from texpr.autoschedule.core.nest import Nest, boundary_iterations, constant_extent, window_loops
 from texpr.autoschedule.core.template import (
     NO_REDUCTION,
@@ -29,7 +30,6 @@ from texpr.ir.build import integer
 from texpr.ir.expr import Mul
 from texpr.ir.loop import For
 from texpr.schedule.analysis.access import Access
-from texpr.schedule.structure.loops import qualified
 
 ROWS = 2
 """Of a tile: their windows overlap. With more of them what is loaded does not fit the registers
@@ -65,9 +65,9 @@ class DepthwiseConvolution:
         """The parts of the nest."""
         return _parts(builder, nest)
 
-    def apply(self, builder: ScheduleBuilder, match: _Parts) -> Scheduled | None:
-        """The steps, or None where one is refused."""
-        return Scheduled.of(_scheduled(builder, match.nest, match))
+    def apply(self, builder: ScheduleBuilder, match: _Parts) -> Scheduled | NoMatch:
+        """The steps."""
+        return _scheduled(builder, match.nest, match)
 
 
 def _parts(builder: ScheduleBuilder, nest: Nest) -> _Parts | NoMatch:
@@ -118,8 +118,7 @@ def _of(nest: Nest, field: Access, weights: Access, lanes: int) -> _Parts | None
     )
 
 
-def _scheduled(builder: ScheduleBuilder, nest: Nest, parts: _Parts) -> list[str] | None:
-    lane, row = qualified(parts.lane), qualified(parts.row)
+def _scheduled(builder: ScheduleBuilder, nest: Nest, parts: _Parts) -> Scheduled | NoMatch:
     vectors = 2 if builder.machine.vector_registers >= MANY else 1
     width = min(vectors, constant_extent(parts.lane) // builder.vector_lanes(nest)) * builder.vector_lanes(
         nest
@@ -129,28 +128,28 @@ def _scheduled(builder: ScheduleBuilder, nest: Nest, parts: _Parts) -> list[str]
     # hold one row.
     height = ROWS if builder.machine.has_memory_operands or parts.step == 1 or vectors > 1 else 1
     if 0 < first + last <= constant_extent(parts.row) - height:
-        builder.try_apply("peel", row, first, last)
-    rows, inner_row = builder.split_if_longer(row, height) if height > 1 else (row, "")
-    tiles, inner_lane = builder.split_if_longer(lane, width)
+        builder.try_apply("peel", parts.row, first, last)
+    row = handle(parts.row)
+    rows, inner_row = builder.split_if_longer(row, height) if height > 1 else (row, None)
+    tiles, inner_lane = builder.split_if_longer(parts.lane, width)
     if tiles:
         _ends_apart(builder, tiles, width, constant_extent(parts.lane), boundary_iterations(nest, parts.lane))
-    spatial = [qualified(n) for n in nest.spatial if n is not parts.lane and n is not parts.row]
-    outer = [*spatial, *([rows] if rows else []), *([tiles] if tiles else [])]
-    if not outer or not builder.try_apply(
-        "reorder", *outer, *map(qualified, nest.reduction), *filter(None, [inner_row]), inner_lane
-    ):
-        return None
+    outer = handles(n for n in nest.spatial if n is not parts.lane and n is not parts.row)
+    outer += filter(None, (rows, tiles))
+    if not outer:
+        return NoMatch("a single tile")
+    row_of_tile = list(filter(None, [inner_row]))
+    builder.apply("reorder", *outer, *nest.reduction, *row_of_tile, inner_lane)
     whole = prod(map(constant_extent, nest.reduction)) <= ALL_TERMS
-    for name in (
-        *filter(None, [inner_row]),
-        *(map(qualified, nest.reduction) if whole else [qualified(parts.term)]),
-    ):
-        builder.try_apply("unroll", name)
+    for loop in (*row_of_tile, *(nest.reduction if whole else [parts.term])):
+        builder.try_apply("unroll", loop)
     builder.try_apply("vectorize", inner_lane)
-    return outer
+    return Scheduled(outer)
 
 
-def _ends_apart(builder: ScheduleBuilder, tiles: str, width: int, size: int, known: tuple[int, int]) -> None:
+def _ends_apart(
+    builder: ScheduleBuilder, tiles: LoopHandle, width: int, size: int, known: tuple[int, int]
+) -> None:
     """Peel the tiles off that reach past an edge; what fills no tile has a loop of its own
     already.
     """

@@ -21,6 +21,7 @@ from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.cost_model import COSTS
+from texpr.autoschedule.core.handles import LoopHandle, copy_loop, copy_loops, handle, handles
 from texpr.autoschedule.core.layouts import layout_with_last_dim
 from texpr.autoschedule.core.nest import Nest, boundary_iterations, constant_extent, window_loops
 from texpr.autoschedule.core.numbers import even
@@ -44,7 +45,6 @@ from texpr.ir.expr import Tensor
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables
 from texpr.schedule.analysis.access import Access, unclamped
-from texpr.schedule.structure.loops import qualified
 
 NARROW = 2
 """Panels beside each other in a row of the operand that need no packing: a row then is few lines
@@ -147,7 +147,7 @@ class _Window:
 
 @dataclass(frozen=True, slots=True)
 class _Around:
-    """Names of loops around the sums.
+    """Loops around the sums.
 
     Attributes:
         blocks: over blocks of rows, or of lanes where the panel is large.
@@ -157,10 +157,10 @@ class _Around:
         panels: whether the lanes were cut, so that a row of the panel holds several tiles.
     """
 
-    blocks: list[str]
-    lanes: list[str]
-    rows: list[str]
-    lane: str
+    blocks: list[LoopHandle]
+    lanes: list[LoopHandle]
+    rows: list[LoopHandle]
+    lane: LoopHandle
     panels: bool
 
 
@@ -173,19 +173,19 @@ class DirectConvolution:
         """The parts of the nest."""
         return _window(builder, nest)
 
-    def apply(self, builder: ScheduleBuilder, match: _Window) -> Scheduled | None:
-        """The steps, or None where one is refused."""
-        return Scheduled.of(_scheduled(builder, match))
+    def apply(self, builder: ScheduleBuilder, match: _Window) -> Scheduled | NoMatch:
+        """The steps."""
+        return _scheduled(builder, match)
 
 
-def terms_outside(builder: ScheduleBuilder, nest: Nest) -> list[str]:
+def terms_outside(builder: ScheduleBuilder, nest: Nest) -> list[LoopHandle]:
     """Loops over a window's terms along which so many lie outside of the field that loops
     without them are worth their code.
     """
     w = _window(builder, nest)
     if isinstance(w, NoMatch) or not w.guarded or w.input.tensor.dtype != nest.main.tensor.dtype:
         return []
-    return [qualified(n) for n in w.offsets if _worth_leaving_out(w, n, _by_terms(builder, w))]
+    return handles(n for n in w.offsets if _worth_leaving_out(w, n, _by_terms(builder, w)))
 
 
 def _worth_leaving_out(w: _Window, term: For, in_blocks: bool) -> bool:
@@ -300,16 +300,16 @@ def _parts(nest: Nest, lane: For) -> tuple[For, Access, Access] | None:
     return (lane, panel, field) if worth else None
 
 
-def _scheduled(builder: ScheduleBuilder, w: _Window) -> list[str] | None:
+def _scheduled(builder: ScheduleBuilder, w: _Window) -> Scheduled | NoMatch:
     ends = crossed(builder, w.nest, w.lane, w.x) if w.channels_first else []
     large = _by_terms(builder, w)
     around = _around(builder, w, large)
     in_blocks = large and (around.panels or not around.lanes)
-    deep, shallow = _depths(builder, w) if in_blocks else ([], [qualified(n) for n in w.nest.reduction])
-    images = [qualified(n) for n in w.images]
-    block, once = _image_block(builder, w, images) if _is_packed(w, around) and not large else ("", False)
+    deep, shallow = _depths(builder, w) if in_blocks else ([], handles(w.nest.reduction))
+    images = handles(w.images)
+    block, once = _image_block(builder, w, images) if _is_packed(w, around) and not large else (None, False)
     outer = [
-        *map(qualified, w.groups),
+        *handles(w.groups),
         *([] if large else images),
         *(around.blocks or (_for_each_core(builder, images) if large else [])),
     ]
@@ -319,18 +319,19 @@ def _scheduled(builder: ScheduleBuilder, w: _Window) -> list[str] | None:
         if panels_first
         else [*around.rows, *around.lanes]
     )
-    if not outer or not builder.try_apply("reorder", *outer, *deep, *middle, *shallow, around.lane):
-        return None
-    single = {qualified(n) for n in w.nest.spatial if constant_extent(n) == 1}
+    if not outer:
+        return NoMatch("no loop around a tile")
+    builder.apply("reorder", *outer, *deep, *middle, *shallow, around.lane)
+    single = {handle(n) for n in w.nest.spatial if constant_extent(n) == 1}
     shared = [n for n in outer if n not in single and not (once and n == block)]
     if w.guarded or (w.channels_first and not _beside(w)):
         _copied(builder, w, outer[-1], not shared)
     if _is_packed(w, around):
         inside = (outer + deep)[-1] if deep or not panels_first or not around.lanes else around.lanes[-1]
-        whole = images[-1] if images and around.blocks and not large else ""
-        first = once or bool(whole) and prod(map(constant_extent, w.images)) == 1
+        whole = images[-1] if images and around.blocks and not large else None
+        first = once or whole is not None and prod(map(constant_extent, w.images)) == 1
         _packed(builder, w, block or whole or inside, first and not w.groups)
-    tiles = _in_tiles(builder, w, around, middle, shallow)
+    tiles, x_tiles = _in_tiles(builder, w, around, middle, shallow)
     if w.channels_first:
         for total in accumulators(builder, w.nest):
             _last(
@@ -338,16 +339,16 @@ def _scheduled(builder: ScheduleBuilder, w: _Window) -> list[str] | None:
                 total,
                 next(d for d, i in enumerate(w.nest.main.indices) if w.lane.var in variables(i)),
             )
-        transpose_ends(builder, ends, _around_row(tiles, around, outer))
+        transpose_ends(builder, ends, _around_row(tiles, x_tiles, outer))
     if deep:
         accumulate_in_registers(builder, w.nest, around.lane, [*reversed(tiles)])
     if w.taps is not None:
-        builder.try_apply("unroll", qualified(w.taps))
+        builder.try_apply("unroll", w.taps)
     elif not builder.machine.has_indexed_fma:
         shallow[-1] = in_pairs(builder, shallow[-1])
     builder.try_apply("vectorize", around.lane)
     without_edges(builder, [*(n for n in tiles if n not in (*around.lanes, *images)), *shallow])
-    return shared if large else [*shared, *(n for n in tiles if n not in single)]
+    return Scheduled(shared if large else [*shared, *(n for n in tiles if n not in single)])
 
 
 def _by_terms(builder: ScheduleBuilder, w: _Window) -> bool:
@@ -387,13 +388,13 @@ def _moved(builder: ScheduleBuilder, size: int, times: int) -> int:
     return size * times * (1 if size <= builder.l2_budget else COSTS.beyond_l2)
 
 
-def _for_each_core(builder: ScheduleBuilder, images: list[str]) -> list[str]:
+def _for_each_core(builder: ScheduleBuilder, images: list[LoopHandle]) -> list[LoopHandle]:
     """Cut the last of the loops that share the panel into a block for each core, which copies
-    the panel for itself; names of the blocks.
+    the panel for itself; the loop over the blocks.
     """
     if not images:
         return []
-    cut = builder.split(
+    cut = builder.try_split(
         images[-1], -(-constant_extent(builder.loop(images[-1])) // builder.machine.cores), tail="clip"
     )
     if cut is None:
@@ -402,72 +403,73 @@ def _for_each_core(builder: ScheduleBuilder, images: list[str]) -> list[str]:
     return [cut[0]]
 
 
-def _image_block(builder: ScheduleBuilder, w: _Window, images: list[str]) -> tuple[str, bool]:
+def _image_block(
+    builder: ScheduleBuilder, w: _Window, images: list[LoopHandle]
+) -> tuple[LoopHandle | None, bool]:
     """Cut the last of the loops that share the panel, so that a copy of it serves many images, or
     all where they are few.
 
-    The name of the outer part, nothing if it is not cut, and whether that is a single block.
+    The outer part, None if it is not cut, and True if that is a single block.
     """
     count = constant_extent(w.images[-1]) if w.images else 0
     blocks = 2 * builder.machine.cores
     once = 1 < count < 2 * blocks and len(w.images) == 1
     size = count if once else -(-count // blocks)
-    cut = builder.split(images[-1], size, tail="clip") if once or count >= 2 * blocks else None
+    cut = builder.try_split(images[-1], size, tail="clip") if once or count >= 2 * blocks else None
     if cut is None:
-        return "", False
+        return None, False
     images[-1:] = cut
     return cut[0], once
 
 
 def _in_tiles(
-    builder: ScheduleBuilder, w: _Window, around: _Around, middle: list[str], shallow: list[str]
-) -> list[str]:
-    """Cut the positions into tiles that stand inside the terms; names of the loops of `middle`
-    then.
+    builder: ScheduleBuilder, w: _Window, around: _Around, middle: list[LoopHandle], shallow: list[LoopHandle]
+) -> tuple[list[LoopHandle], LoopHandle | None]:
+    """Cut the positions into tiles that stand inside the terms; the loops of `middle` then, and the
+    one of them over tiles along `x`, if there are several.
 
     This comes last: what is left over of rows stays under the loops that have copies, and uses
     them.
     """
-    inside: list[str] = []
-    tiles = list(middle)
-    for name, height in zip(reversed(around.rows), w.height):
-        outer, inner = builder.split_if_longer(name, height) if height > 1 else (name, "")
-        at = tiles.index(name)
+    inside: list[LoopHandle] = []
+    tiles, cut = list(middle), list[LoopHandle | None]()
+    for row, height in zip(reversed(around.rows), w.height):
+        outer, inner = builder.split_if_longer(row, height) if height > 1 else (row, None)
+        at = tiles.index(row)
         tiles[at : at + 1] = [outer] if outer else []
         inside = [inner, *inside] if inner else inside
+        cut.append(outer)
     first = min(map(middle.index, around.rows))
     if builder.try_apply("reorder", *tiles[first:], *shallow, *inside, around.lane):
-        for name in inside:
-            builder.try_apply("unroll", name)
-    return tiles
+        for loop in inside:
+            builder.try_apply("unroll", loop)
+    return tiles, cut[0]
 
 
-def _around_row(tiles: list[str], around: _Around, outer: list[str]) -> str:
+def _around_row(tiles: list[LoopHandle], x_tiles: LoopHandle | None, outer: list[LoopHandle]) -> LoopHandle:
     """The loop an iteration of which holds whole rows of positions, and few of them."""
-    x = around.rows[-1]
-    before = [*outer, *tiles[: next((k for k, n in enumerate(tiles) if n in (x, f"{x}o")), len(tiles))]]
-    return before[-1]
+    return [*outer, *tiles[: len(tiles) if x_tiles is None else tiles.index(x_tiles)]][-1]
 
 
 def _around(builder: ScheduleBuilder, w: _Window, large: bool) -> _Around:
     """Cut the lanes into tiles, and what is large into blocks."""
-    lane_tiles, lane = builder.split_if_longer(qualified(w.lane), w.width, "mask")
-    lanes = [*map(qualified, w.channel_blocks), *([lane_tiles] if lane_tiles else [])]
-    rows, blocks = [qualified(n) for n in w.positions], []
+    lane_tiles, lane = builder.split_if_longer(w.lane, w.width, "mask")
+    lanes = [*handles(w.channel_blocks), *filter(None, [lane_tiles])]
+    rows, blocks = handles(w.positions), list[LoopHandle]()
     if large and lanes:
         # One block for each core; a loop over a single block is where the copy of the field stands.
         count = (
             constant_extent(w.channel_blocks[0]) if w.channel_blocks else constant_extent(w.lane) // w.width
         )
         if (
-            cut := builder.split(lanes[0], max(1, -(-count // builder.machine.cores)), tail="clip")
+            cut := builder.try_split(lanes[0], max(1, -(-count // builder.machine.cores)), tail="clip")
         ) is not None:
             blocks, lanes[0] = [cut[0]], cut[1]
     elif w.y is not None:
         tall = -(-constant_extent(w.y) // _row_blocks(builder, w))
         y_blocks, rows[0] = builder.split_if_longer(rows[0], -(-tall // w.height[1]) * w.height[1], "clip")
         blocks = [y_blocks] if y_blocks else []
-    return _Around(blocks, lanes, rows, lane, bool(lane_tiles))
+    return _Around(blocks, lanes, rows, lane, lane_tiles is not None)
 
 
 def _row_blocks(builder: ScheduleBuilder, w: _Window) -> int:
@@ -498,27 +500,27 @@ def _lane_tiles(w: _Window) -> int:
     return prod(map(constant_extent, w.channel_blocks)) * -(-constant_extent(w.lane) // w.width)
 
 
-def _depths(builder: ScheduleBuilder, w: _Window) -> tuple[list[str], list[str]]:
-    """Names of the loops over terms outside and inside a block, cut so that all lanes of a block
-    stay in the second cache.
+def _depths(builder: ScheduleBuilder, w: _Window) -> tuple[list[LoopHandle], list[LoopHandle]]:
+    """The loops over terms outside and inside a block, cut so that all lanes of a block stay in the
+    second cache.
     """
-    deep: list[str] = []
-    shallow: list[str] = []
+    deep: list[LoopHandle] = []
+    shallow: list[LoopHandle] = []
     # Each core has a block of lanes for itself.
     lanes = (
         constant_extent(w.lane) if w.channel_blocks else -(-_lane_tiles(w) // builder.machine.cores) * w.width
     )
     room = max(LEAST_DEPTH, builder.l2_budget // (lanes * w.weights.tensor.dtype.bytes))
     for loop in reversed(w.nest.reduction):
-        name, n = qualified(loop), constant_extent(loop)
+        n = constant_extent(loop)
         if not deep and n <= room:
-            shallow.insert(0, name)
+            shallow.insert(0, handle(loop))
             room //= max(1, n)
         elif not deep and room > 1:
-            outer, inner = builder.split_if_longer(name, even(n, room), "clip")
+            outer, inner = builder.split_longer(loop, even(n, room), "clip")
             deep, shallow = [outer], [inner, *shallow]
         else:
-            deep.insert(0, name)
+            deep.insert(0, handle(loop))
     return deep, shallow
 
 
@@ -531,20 +533,20 @@ def _panels_first(builder: ScheduleBuilder, w: _Window) -> bool:
     return _moved(builder, field, _lane_tiles(w)) <= _moved(builder, w.weights_bytes, positions)
 
 
-def _copied(builder: ScheduleBuilder, w: _Window, at: str, shared: bool) -> None:
+def _copied(builder: ScheduleBuilder, w: _Window, at: LoopHandle, shared: bool) -> None:
     """Copy the field with what it gives beyond its edges, so that neighbouring positions do not
     compete for places in the first cache.
     """
-    if (buffer := builder.new_buffer("cache_read", w.input.tensor.name, at)) is None:
+    if (buffer := builder.try_new_buffer("cache_read", w.input.tensor, at)) is None:
         return
     sizes = [integer(n) or 1 for n in buffer.shape]
     last = _channel(w)
     _vectors_along(builder, buffer, last)
     if shared and prod(sizes) >= ENOUGH_TO_SHARE:
         long = next((d for d in range(last) if sizes[d] > 1), last)
-        builder.try_apply("parallel", f"{buffer.name}.d{long}")
+        builder.try_apply("parallel", copy_loop(buffer, long))
     if sizes[last] * buffer.dtype.bytes % (ALIAS // 2) == 0:
-        builder.try_apply("pad", buffer.name, last, 1, extra=LINE // buffer.dtype.bytes)
+        builder.try_apply("pad", buffer, last, 1, extra=LINE // buffer.dtype.bytes)
     _last(builder, buffer, last)
 
 
@@ -573,14 +575,14 @@ def _vectors_along(builder: ScheduleBuilder, buffer: Tensor, d: int) -> None:
     """Fill a buffer by vectors along one of its dimensions."""
     if d != buffer.rank - 1:
         others = [k for k in range(buffer.rank) if k != d and integer(buffer.shape[k]) != 1]
-        builder.try_apply("reorder", *(f"{buffer.name}.d{k}" for k in [*others, d]))
-    builder.try_apply("vectorize", f"{buffer.name}.d{d}")
+        builder.try_apply("reorder", *copy_loops(buffer, [*others, d]))
+    builder.try_apply("vectorize", copy_loop(buffer, d))
 
 
 def _last(builder: ScheduleBuilder, buffer: Tensor, d: int) -> None:
     """Let neighbours along a dimension be neighbours in memory."""
     if d != buffer.rank - 1:
-        builder.try_apply("layout", buffer.name, layout_with_last_dim(buffer, d))
+        builder.try_apply("layout", buffer, layout_with_last_dim(buffer, d))
 
 
 def _is_packed(w: _Window, around: _Around) -> bool:
@@ -589,19 +591,20 @@ def _is_packed(w: _Window, around: _Around) -> bool:
     return w.channels_first or (around.panels and many and constant_extent(w.lane) > NARROW * w.width)
 
 
-def _packed(builder: ScheduleBuilder, w: _Window, at: str, shared: bool) -> None:
+def _packed(builder: ScheduleBuilder, w: _Window, at: LoopHandle, shared: bool) -> None:
     """Copy the panel under a loop, tile after tile."""
-    if (buffer := builder.new_buffer("cache_read", w.weights.tensor.name, at)) is None:
+    if (buffer := builder.try_new_buffer("cache_read", w.weights.tensor, at)) is None:
         return
     along = next(d for d, i in enumerate(w.weights.indices) if w.lane.var in variables(i))
     sizes = [integer(n) or 1 for n in buffer.shape]
     if sizes[along] > w.width:
-        first = pack_panels(builder, buffer, along, w.width, in_line=w.weights.stride(w.lane.var) == 1)
+        panels = pack_panels(builder, buffer, along, w.width, in_line=w.weights.stride(w.lane.var) == 1)
+        first = None if panels is None else panels.outermost
     else:
-        others = [f"{buffer.name}.d{d}" for d, n in enumerate(sizes) if d != along and n > 1]
-        first = next(iter(others), "")
+        others = copy_loops(buffer, (d for d, n in enumerate(sizes) if d != along and n > 1))
+        first = next(iter(others), None)
         across = along != buffer.rank - 1 and others and sizes[along] > 1
-        squares = (*others[:-1], f"{buffer.name}.d{along}", *others[-1:])
+        squares = (*others[:-1], copy_loop(buffer, along), *others[-1:])
         if not across or not transpose_in_registers(
             builder, buffer, layout_with_last_dim(buffer, along), squares, through=through_rows(buffer, along)
         ):

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.handles import LoopHandle, copy_loops
 from texpr.autoschedule.core.layouts import layout_with_last_dim
 from texpr.autoschedule.core.nest import Nest
 from texpr.autoschedule.cpu.gemm.packing import transpose_in_registers
@@ -85,33 +86,29 @@ def _crossed(access: Access, lane: For, x: For, written: bool) -> Crossed | None
     return Crossed(access.tensor, lanes[0], along[0], written)
 
 
-def transpose_ends(builder: ScheduleBuilder, tensors: Sequence[Crossed], at: str) -> None:
+def transpose_ends(builder: ScheduleBuilder, tensors: Sequence[Crossed], at: LoopHandle) -> None:
     """Turn what the end of the sums writes and reads in an iteration of a loop, which holds
     whole rows of positions.
     """
     for each in tensors:
         before = builder.checkpoint()
-        if not builder.try_apply(
-            "cache_write" if each.written else "cache_read", each.tensor.name, at
-        ) or not _turned(builder, each):
+        step = "cache_write" if each.written else "cache_read"
+        buffer = builder.try_new_buffer(step, each.tensor, at)
+        if buffer is None or not _turned(builder, each, buffer):
             builder.rollback(before)
             if each.written:
                 return
         elif not each.written and bytes_of(each.tensor) > builder.l2_budget > 0:
-            builder.try_apply("prefetch", each.tensor.name, at, 1)
+            builder.try_apply("prefetch", each.tensor, at, 1)
 
 
-def _turned(builder: ScheduleBuilder, each: Crossed) -> bool:
-    """The loops between a tensor and its buffer as squares; whether that was possible."""
-    buffer = builder.kernel.temporaries[-1]
+def _turned(builder: ScheduleBuilder, each: Crossed, buffer: Tensor) -> bool:
+    """The loops between a tensor and its buffer as squares; True if that was possible."""
     sizes = [integer(n) or 0 for n in buffer.shape]
     if not 0 < prod(sizes) * buffer.dtype.bytes <= MOST_BYTES:
         return False
-    others = [f"{buffer.name}.d{d}" for d, n in enumerate(sizes) if n > 1 and d not in (each.lane, each.x)]
+    others = [d for d, n in enumerate(sizes) if n > 1 and d not in (each.lane, each.x)]
     last = (each.x, each.lane) if each.written else (each.lane, each.x)
     return transpose_in_registers(
-        builder,
-        buffer,
-        layout_with_last_dim(buffer, each.lane),
-        (*others, *(f"{buffer.name}.d{d}" for d in last)),
+        builder, buffer, layout_with_last_dim(buffer, each.lane), copy_loops(buffer, (*others, *last))
     )
