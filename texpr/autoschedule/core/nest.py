@@ -55,6 +55,13 @@ class Nest:
         """What its loops are named by."""
         return (*self.outer, *self.loops)[0].tensor
 
+    @property
+    def tensor_name(self) -> str:
+        """The name of the tensor that its loops are named by, without the number of an equation
+        that computes a part of it (`Y.1`).
+        """
+        return self.label.partition(".")[0]
+
     def below(self, depth: int) -> Nest:
         """Without the first `depth` loops, which stay where they are."""
         return replace(self, spatial=self.spatial[depth:], outer=self.spatial[:depth]) if depth else self

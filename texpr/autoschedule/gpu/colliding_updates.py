@@ -9,15 +9,15 @@ that one's iterations they wait for each other. Sums keep their order.
 from __future__ import annotations
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.handles import LoopHandle, handle, handles
 from texpr.autoschedule.core.nest import Nest
 from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
-from texpr.autoschedule.gpu.row_reduction import fused
+from texpr.autoschedule.gpu.row_reduction import fuse_known
 from texpr.ir.affine import linear
 from texpr.ir.build import integer
 from texpr.ir.loop import Store
 from texpr.ir.traverse import walk
 from texpr.schedule.analysis.access import unclamped
-from texpr.schedule.structure.loops import qualified
 
 
 class CollidingUpdates:
@@ -31,55 +31,54 @@ class CollidingUpdates:
             return NoMatch("repeated by a recurrence, or without loops over elements")
         return nest if _meets(builder, nest) else NoMatch("no index of an update is a sum of several loops")
 
-    def apply(self, builder: ScheduleBuilder, match: Nest) -> Scheduled | None:
+    def apply(self, builder: ScheduleBuilder, match: Nest) -> Scheduled | NoMatch:
         """Bind loops that no two iterations which meet differ in."""
-        return Scheduled([]) if _bound_apart(builder, match) else None
-
-
-def _bound_apart(builder: ScheduleBuilder, nest: Nest) -> bool:
-    """Bind the loops of a nest whose updates meet; whether some could be bound."""
-    names = [qualified(n) for n in nest.spatial]
-    blocks = [name for name in names if _leads(builder, names, name)]
-    inside = [name for name in names if name not in blocks]
-    threads = [name for name in inside if builder.can_apply("parallel", name)]
-    in_order = [name for name in inside if name not in threads]
-    order = [*blocks, *in_order, *threads]
-    if not blocks or (order != names and not builder.try_apply("reorder", *order)):
-        return False
-    _bind(builder, fused(builder, blocks), fused(builder, threads) if threads else "")
-    return True
+        loops = handles(match.spatial)
+        blocks = [loop for loop in loops if _leads(builder, loops, loop)]
+        if not blocks:
+            return NoMatch("iterations of every loop meet")
+        inside = [loop for loop in loops if loop not in blocks]
+        threads = [loop for loop in inside if builder.can_apply("parallel", loop)]
+        in_order = [loop for loop in inside if loop not in threads]
+        order = [*blocks, *in_order, *threads]
+        if order != loops:
+            builder.apply("reorder", *order)
+        _bind(builder, fuse_known(builder, blocks), fuse_known(builder, threads) if threads else None)
+        return Scheduled([])
 
 
 def _meets(builder: ScheduleBuilder, nest: Nest) -> bool:
-    """Whether an index of something that is updated is a sum of several loops; not of a nest
-    whose parts are computed before.
+    """True if an index of something that is updated is a sum of several loops; not of a nest whose
+    parts are computed before.
     """
     loops = {n.var for n in nest.spatial}
-    there = builder.surviving_loops([qualified(nest.spatial[0])])
-    updates = [s for s in walk(*map(builder.loop, there)) if isinstance(s, Store) and s.update is not None]
+    outermost = builder.loops(handle(nest.spatial[0]))[:1]
+    updates = [s for s in walk(*outermost) if isinstance(s, Store) and s.update is not None]
     return any(
         sum(bool(linear(unclamped(i)).coefficient(v)) for v in loops) > 1 for s in updates for i in s.indices
     )
 
 
-def _leads(builder: ScheduleBuilder, names: list[str], name: str) -> bool:
-    """Whether the iterations of a loop can run at once with all the others inside of them."""
+def _leads(builder: ScheduleBuilder, loops: list[LoopHandle], loop: LoopHandle) -> bool:
+    """True if the iterations of a loop can run at once with all the others inside of them."""
     before = builder.checkpoint()
     found = builder.try_apply(
-        "reorder", name, *(each for each in names if each != name)
-    ) and builder.can_apply("parallel", name)
+        "reorder", loop, *(each for each in loops if each != loop)
+    ) and builder.can_apply("parallel", loop)
     builder.rollback(before)
     return found
 
 
-def _bind(builder: ScheduleBuilder, block: str, thread: str) -> None:
-    """Without loops for the threads of a block, blocks share what they would do one by one."""
+def _bind(builder: ScheduleBuilder, block: LoopHandle, thread: LoopHandle | None) -> None:
+    """Bind loops; without one for the threads of a block, blocks share what they would do one by
+    one.
+    """
     most = builder.machine.gpu_threads
-    if not thread:
-        cut = builder.split(block, most)
-        block, thread = cut or (block, "")
+    if thread is None:
+        block, thread = builder.try_split(block, most) or (block, None)
     elif (integer(builder.loop(thread).extent) or most + 1) > most:
-        thread = (builder.split(thread, most) or ("", ""))[1]
+        cut = builder.try_split(thread, most)
+        thread = None if cut is None else cut[1]
     builder.try_apply("bind", block, "block.x")
-    if thread:
+    if thread is not None:
         builder.try_apply("bind", thread, "thread.x")

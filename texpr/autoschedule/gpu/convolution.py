@@ -15,20 +15,20 @@ memory.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.handles import LoopHandle, handle, handles
 from texpr.autoschedule.core.nest import Nest, extent
 from texpr.autoschedule.core.numbers import even
 from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
 from texpr.autoschedule.gpu.contraction import no_product
-from texpr.autoschedule.gpu.shared_memory import on_blocks, shared
+from texpr.autoschedule.gpu.shared_memory import NOT_ON_BLOCKS, on_blocks, shared
 from texpr.ir.affine import linear
 from texpr.ir.build import integer
 from texpr.ir.loop import For
 from texpr.schedule.analysis.access import Access, unclamped
-from texpr.schedule.structure.loops import qualified
 
 LEAST_CHANNELS = 8
 LEAST_POSITIONS = 32
@@ -88,9 +88,9 @@ class GpuConvolution:
         """The parts of the nest."""
         return _windows(nest)
 
-    def apply(self, builder: ScheduleBuilder, match: _Windows) -> Scheduled | None:
-        """The steps, or None where one is refused."""
-        return Scheduled.of(_scheduled(builder, match))
+    def apply(self, builder: ScheduleBuilder, match: _Windows) -> Scheduled | NoMatch:
+        """The steps."""
+        return _scheduled(builder, match)
 
 
 def _windows(nest: Nest) -> _Windows | NoMatch:
@@ -187,107 +187,113 @@ def _channels_each(w: _Windows, parts: list[_Part]) -> int:
     return each
 
 
+@dataclass(frozen=True, slots=True)
+class _ThreadLoop:
+    """A loop over threads.
+
+    Attributes:
+        stride: of the target, along the loop that it was a part of.
+        count: of threads.
+    """
+
+    stride: int
+    loop: LoopHandle
+    count: int
+
+
 @dataclass(slots=True)
 class _Cut:
-    """Names of what loops over the target became: loops over blocks, over threads, over what a
-    thread has itself.
+    """The loops that those over the target become.
+
+    Attributes:
+        blocks: over blocks.
+        threads: over threads.
+        own: over what a thread has itself.
     """
 
-    blocks: list[str]
-    threads: list[tuple[int, str, int]]
-    own: list[str]
+    blocks: list[LoopHandle] = field(default_factory=list)
+    threads: list[_ThreadLoop] = field(default_factory=list)
+    own: list[LoopHandle] = field(default_factory=list)
 
-    def cut(self, builder: ScheduleBuilder, loop: For, threads: int, each: int, stride: int) -> bool:
-        """Cut one loop; whether that was possible. `stride` is that of the target: neighbours in
-        memory go to neighbouring threads.
+    def cut(self, builder: ScheduleBuilder, loop: For, threads: int, each: int, stride: int) -> None:
+        """Cut one loop.
+
+        Args:
+            stride: of the target: neighbours in memory go to neighbouring threads.
         """
-        name, tile = qualified(loop), threads * each
+        inside, tile = handle(loop), threads * each
         if tile == 1:
-            self.blocks.append(name)
-            return True
+            self.blocks.append(inside)
+            return
         if extent(loop) != tile or integer(loop.extent) is None:
-            found = builder.split(name, tile, tail="pad")
-            if found is None:
-                return False
-            self.blocks.append(found[0])
-            name = found[1]
+            blocks, inside = builder.split(inside, tile, tail="pad")
+            self.blocks.append(blocks)
         if 1 not in (threads, each):
-            found = builder.split(name, threads if stride == 1 else each, tail="exact")
-            if found is None:
-                return False
-            thread, own = found[::-1] if stride == 1 else found
+            outer, inner = builder.split(inside, threads if stride == 1 else each, tail="exact")
+            thread, own = (inner, outer) if stride == 1 else (outer, inner)
             self.own.append(own)
-            self.threads.append((stride, thread, threads))
+            self.threads.append(_ThreadLoop(stride, thread, threads))
         elif each > 1:
-            self.own.append(name)
+            self.own.append(inside)
         else:
-            self.threads.append((stride, name, threads))
-        return True
+            self.threads.append(_ThreadLoop(stride, inside, threads))
 
 
-def _scheduled(builder: ScheduleBuilder, w: _Windows) -> list[str] | None:
+def _scheduled(builder: ScheduleBuilder, w: _Windows) -> Scheduled | NoMatch:
     parts, target = _cut_positions(w), w.nest.accesses[0]
-    found = _Cut([], [], [])
+    found = _Cut()
     for part in parts:
-        if not found.cut(builder, part.loop, part.threads, part.each, target.stride(part.loop.var) or 0):
-            return None
+        found.cut(builder, part.loop, part.threads, part.each, target.stride(part.loop.var) or 0)
     positions, found.blocks = found.blocks, []
     each = _channels_each(w, parts)
-    if not found.cut(builder, w.channel, CHANNEL_THREADS, each, target.stride(w.channel.var) or 0):
-        return None
-    outer = [qualified(n) for n in w.outer]
-    terms = _cut_terms(
-        builder, w, {p.loop: p.each * p.threads for p in parts} | {w.channel: each * CHANNEL_THREADS}
-    )
-    threads = sorted(found.threads, reverse=True)
-    if terms is None or not builder.try_apply(
-        "reorder",
-        *outer,
-        *found.blocks,
-        *positions,
-        *terms[0],
-        *(name for _, name, _ in threads),
-        *terms[1],
-        *found.own,
-    ):
-        return None
-    builder.try_apply("set_scope", target.tensor.name, "register")
-    counts = tuple(n for _, _, n in threads)
-    around = terms[0] or positions or found.blocks or outer
-    if not around:
-        return None  # one tile is all there is: no loop to copy at
-    at = around[-1]
+    found.cut(builder, w.channel, CHANNEL_THREADS, each, target.stride(w.channel.var) or 0)
+    outer, tile = handles(w.outer), {p.loop: p.each * p.threads for p in parts}
+    terms = _cut_terms(builder, w, tile | {w.channel: each * CHANNEL_THREADS})
+    threads = sorted(found.threads, key=lambda t: (t.stride, str(t.loop)), reverse=True)
+    around = [*outer, *found.blocks, *positions, *terms.outside]
+    builder.apply("reorder", *around, *(t.loop for t in threads), *terms.inside, *found.own)
+    builder.try_apply("set_scope", target.tensor, "register")
+    at = (terms.outside or positions or found.blocks or outer)[-1:]
+    if not at:
+        return NoMatch("a single tile, without a loop to copy at")
+    counts = tuple(t.count for t in threads)
     for access, turned in ((w.field, False), (w.weights, w.weights.stride(w.channel.var) != 1)):
-        rows = shared(builder, access, w.channel, at, counts, turned=turned)
-        if rows is None or not rows.step(builder):
-            return None
-    for axis, (_, name, _) in zip("xyz", reversed(threads)):
-        if not builder.try_apply("bind", name, f"thread.{axis}"):
-            return None
-    _written_out(builder, found.own, terms[1])
-    return positions or found.blocks if on_blocks(builder, (positions, found.blocks, outer)) else None
+        rows = shared(builder, access, w.channel, at[0], counts, turned=turned)
+        if not rows.try_pad(builder):
+            return NoMatch("rows of a copy that cannot be padded")
+    for axis, thread in zip("xyz", reversed(threads)):
+        builder.apply("bind", thread.loop, f"thread.{axis}")
+    _written_out(builder, found.own, terms.inside)
+    if not on_blocks(builder, (positions, found.blocks, outer)):
+        return NOT_ON_BLOCKS
+    return Scheduled(positions or found.blocks)
 
 
-def _cut_terms(
-    builder: ScheduleBuilder, w: _Windows, tile: dict[For, int]
-) -> tuple[list[str], list[str]] | None:
-    """Names of the loops over terms outside and inside of a tile; `tile` says how many
-    iterations of loops over the target it has.
+@dataclass(frozen=True, slots=True)
+class _TermLoops:
+    """The loops over terms, outside and inside of a tile."""
+
+    outside: list[LoopHandle]
+    inside: list[LoopHandle]
+
+
+def _cut_terms(builder: ScheduleBuilder, w: _Windows, tile: dict[For, int]) -> _TermLoops:
+    """Cut the loops over terms.
+
+    Args:
+        tile: how many iterations of loops over the target it has.
     """
-    deep: list[str] = []
-    shallow: list[str] = []
+    deep: list[LoopHandle] = []
+    shallow: list[LoopHandle] = []
     for loop, n in _terms_of_tile(w, tile):
-        name = qualified(loop)
         if n == extent(loop):
-            shallow.insert(0, name)
+            shallow.insert(0, handle(loop))
         elif n == 1:
-            deep.insert(0, name)
+            deep.insert(0, handle(loop))
         else:
-            cut = builder.split(name, n)
-            if cut is None:
-                return None
-            deep, shallow = [cut[0]], [cut[1], *shallow]
-    return deep, shallow
+            outside, inside = builder.split(loop, n)
+            deep, shallow = [outside], [inside, *shallow]
+    return _TermLoops(deep, shallow)
 
 
 def _terms_of_tile(w: _Windows, tile: dict[For, int]) -> list[tuple[For, int]]:
@@ -316,12 +322,12 @@ def _box(access: Access, tile: dict[For, int]) -> int:
     )
 
 
-def _written_out(builder: ScheduleBuilder, own: list[str], terms: list[str]) -> None:
+def _written_out(builder: ScheduleBuilder, own: list[LoopHandle], terms: list[LoopHandle]) -> None:
     """The sums of a thread are registers, so their loops are written out; so are those over few
     terms, that values are used again.
     """
     count = 1
-    for name in reversed(terms + own):
-        count *= extent(builder.loop(name))
-        if name in own or count <= MOST_PRODUCTS:
-            builder.try_apply("unroll", name)
+    for loop in reversed(terms + own):
+        count *= extent(builder.loop(loop))
+        if loop in own or count <= MOST_PRODUCTS:
+            builder.try_apply("unroll", loop)

@@ -33,9 +33,9 @@ def schedule_equations(builder: ScheduleBuilder, templates: Sequence[Template]) 
 def schedule_gpu(builder: ScheduleBuilder, templates: Sequence[Template]) -> None:
     """Choose the steps for all nests of a kernel."""
     _one_by_one(builder, of_stage(templates, Stage.SUMS))
-    builder.attempt("", partial(prepare_rows, builder), None)
+    builder.attempt(None, partial(prepare_rows, builder), None)
     for template in of_stage(templates, Stage.GROUPS):
-        builder.attempt("", partial(_in_groups, builder, template), None)
+        builder.attempt(None, partial(_in_groups, builder, template), None)
     _one_by_one(builder, of_stage(templates, Stage.NESTS))
 
 

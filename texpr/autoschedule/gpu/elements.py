@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from operator import is_
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.handles import LoopHandle, handles
 from texpr.autoschedule.core.nest import Nest
 from texpr.autoschedule.core.template import Among, NoMatch, Scheduled, Stage
-from texpr.autoschedule.gpu.row_reduction import VECTOR_BYTES, fused
+from texpr.autoschedule.gpu.row_reduction import VECTOR_BYTES, fuse_known
 from texpr.ir.build import integer
 from texpr.ir.expr import Var
-from texpr.schedule.structure.loops import qualified
 
 
 class SameElements:
@@ -37,9 +37,7 @@ class SameElements:
         group = [user]
         for made in before:
             joins = any(_of_same_elements(made, n) for n in group)
-            if joins and builder.try_apply(
-                "compute_at", made.label, qualified(user.spatial[-1]), recompute=False
-            ):
+            if joins and builder.try_apply("compute_at", made.label, user.spatial[-1], recompute=False):
                 group.append(made)
         if len(group) == 1:
             return NoMatch("no other nest computes what the same iterations need")
@@ -74,11 +72,10 @@ class AtomicUpdates:
         updated = nest.main.update is not None and not nest.reduction and not nest.enclosing_loops
         return nest if updated else NoMatch("no update of elements that indices choose")
 
-    def apply(self, builder: ScheduleBuilder, match: Nest) -> Scheduled | None:
-        """The steps; None where threads do not meet, or may not."""
-        if not builder.try_apply("atomic", match.main.tensor.name, reassoc=True):
-            return None
-        return _on_threads(builder, match, "", [qualified(n) for n in match.spatial])
+    def apply(self, builder: ScheduleBuilder, match: Nest) -> Scheduled:
+        """The steps; `atomic` is refused where threads do not meet, or may not."""
+        builder.apply("atomic", match.main.tensor, reassoc=True)
+        return _on_threads(builder, match, None, handles(match.spatial))
 
 
 class ThreadElements:
@@ -105,18 +102,20 @@ def _is_single(nest: Nest) -> bool:
     return all(integer(loop.extent) == 1 for loop in nest.spatial)
 
 
-def _on_threads(builder: ScheduleBuilder, nest: Nest, vector: str, names: list[str]) -> Scheduled:
+def _on_threads(
+    builder: ScheduleBuilder, nest: Nest, vector: LoopHandle | None, loops: list[LoopHandle]
+) -> Scheduled:
     """Share the iterations of loops among blocks and threads."""
-    name = fused(builder, names)
-    if (cut := builder.split(name, builder.machine.gpu_threads)) is not None:
+    cut = builder.try_split(fuse_known(builder, loops), builder.machine.gpu_threads)
+    if cut is not None:
         if (
             not nest.enclosing_loops
         ):  # blocks do not wait for each other: what a recurrence repeats is one block's
             builder.try_apply("bind", cut[0], "block.x")
         builder.try_apply("bind", cut[1], "thread.x")
-    if vector:
+    if vector is not None:
         builder.try_apply("vectorize", vector)
-    return Scheduled(names)
+    return Scheduled(loops)
 
 
 def _of_same_elements(made: Nest, user: Nest) -> bool:
@@ -136,11 +135,11 @@ def _of_same_elements(made: Nest, user: Nest) -> bool:
     )
 
 
-def _vector(builder: ScheduleBuilder, nest: Nest, others: Sequence[Nest]) -> tuple[str, list[str]]:
-    """The loop over a thread's neighbours (empty if it has one element), and the loops around
-    it.
-    """
-    names, last = [qualified(n) for n in nest.spatial], nest.spatial[-1]
+def _vector(
+    builder: ScheduleBuilder, nest: Nest, others: Sequence[Nest]
+) -> tuple[LoopHandle | None, list[LoopHandle]]:
+    """The loop over a thread's neighbours (None if it has one element), and the loops around it."""
+    loops, last = handles(nest.spatial), nest.spatial[-1]
     all_of = [(a, n.spatial[-1].var) for n in (nest, *others) for a in n.accesses]
     lanes = VECTOR_BYTES // max(
         (a.tensor.dtype.bytes for a, var in all_of if a.stride(var) != 0), default=VECTOR_BYTES
@@ -153,10 +152,10 @@ def _vector(builder: ScheduleBuilder, nest: Nest, others: Sequence[Nest]) -> tup
         or not plain
         or lanes < 2
         or (n is None or n % lanes)
-        and len(names) > 1
+        and len(loops) > 1
     ):
-        return "", names
+        return None, loops
     if n is not None and n < lanes:
-        return "", names
-    cut = builder.split(names[-1], lanes)
-    return ("", names) if cut is None else (cut[1], [*names[:-1], cut[0]])
+        return None, loops
+    cut = builder.try_split(loops[-1], lanes)
+    return (None, loops) if cut is None else (cut[1], [*loops[:-1], cut[0]])

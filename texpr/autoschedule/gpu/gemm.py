@@ -17,12 +17,14 @@ from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.cost_model import COSTS
+from texpr.autoschedule.core.handles import LoopHandle, handles
 from texpr.autoschedule.core.nest import Nest, extent
 from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
 from texpr.autoschedule.gpu.contraction import FEW_TILES, TALL, Contraction, contraction
 from texpr.autoschedule.gpu.mma_fragments import in_lanes
 from texpr.autoschedule.gpu.row_reduction import LANES, VECTOR_BYTES
 from texpr.autoschedule.gpu.shared_memory import (
+    NOT_ON_BLOCKS,
     Rows,
     fragments,
     neighbours,
@@ -34,7 +36,6 @@ from texpr.autoschedule.gpu.shared_memory import (
 from texpr.ir.build import integer
 from texpr.ir.expr import Mul
 from texpr.ir.identities import is_rounded
-from texpr.schedule.structure.loops import qualified
 from texpr.schedule.structure.tensors import bytes_of
 
 MOST_BUFFERS = 4
@@ -57,12 +58,14 @@ class WarpGemm:
             return c
         product = _product(builder, c)
         return (
-            (c, product) if product else NoMatch("no instruction of warps multiplies tiles of these operands")
+            NoMatch("no instruction of warps multiplies tiles of these operands")
+            if product is None
+            else (c, product)
         )
 
-    def apply(self, builder: ScheduleBuilder, match: tuple[Contraction, str]) -> Scheduled | None:
-        """The steps, or None where one is refused."""
-        return Scheduled.of(_by_warps(builder, *match))
+    def apply(self, builder: ScheduleBuilder, match: tuple[Contraction, str]) -> Scheduled | NoMatch:
+        """The steps."""
+        return _by_warps(builder, *match)
 
 
 class GpuGemm:
@@ -75,15 +78,15 @@ class GpuGemm:
         c = contraction(nest)
         return c if isinstance(c, NoMatch) or c.upper is None else NoMatch("rows along two loops")
 
-    def apply(self, builder: ScheduleBuilder, match: Contraction) -> Scheduled | None:
-        """The steps, or None where one is refused."""
-        return Scheduled.of(_by_threads(builder, match))
+    def apply(self, builder: ScheduleBuilder, match: Contraction) -> Scheduled | NoMatch:
+        """The steps."""
+        return _by_threads(builder, match)
 
 
 # Threads.
 
 
-def _by_threads(builder: ScheduleBuilder, c: Contraction) -> list[str] | None:
+def _by_threads(builder: ScheduleBuilder, c: Contraction) -> Scheduled | NoMatch:
     """256 threads, each with a tile of sums: 8 x 8, or 4 x 4 where tiles are few or sums are
     long.
     """
@@ -91,58 +94,37 @@ def _by_threads(builder: ScheduleBuilder, c: Contraction) -> list[str] | None:
     large = tiles >= FEW_TILES and min(extent(c.row), extent(c.column)) > 2 * COSTS.gpu_tile_side
     size = 8 if large and c.nest.main.tensor.dtype.bytes <= 4 else 4
     vector = min(4, VECTOR_BYTES // c.nest.main.tensor.dtype.bytes)
-    rows, row = builder.split(qualified(c.row), 16 * size, tail="pad") or ("", "")
-    columns, column = builder.split(qualified(c.column), 16 * size, tail="pad") or ("", "")
-    terms, term = builder.split(qualified(c.term), 16) or ("", "")
-    if not rows or not columns or not terms:
-        return None
-    row_threads, row = builder.split(row, size, tail="exact") or ("", "")
-    halves, column = builder.split(column, 16 * vector, tail="exact") or ("", "")
-    column_threads, column = builder.split(column, vector, tail="exact") or ("", "")
-    outer, others = (
-        [qualified(n) for n in c.outer],
-        [qualified(n) for n in c.nest.reduction if n is not c.term],
-    )
-    if not builder.try_apply(
-        "reorder",
-        *outer,
-        rows,
-        columns,
-        *others,
-        terms,
-        row_threads,
-        column_threads,
-        term,
-        row,
-        halves,
-        column,
-    ):
-        return None
-    builder.try_apply("set_scope", c.nest.main.tensor.name, "register")
+    rows, row = builder.split(c.row, 16 * size, tail="pad")
+    columns, column = builder.split(c.column, 16 * size, tail="pad")
+    terms, term = builder.split(c.term, 16)
+    row_threads, row = builder.split(row, size, tail="exact")
+    halves, column = builder.split(column, 16 * vector, tail="exact")
+    column_threads, column = builder.split(column, vector, tail="exact")
+    outer, others = handles(c.outer), handles(n for n in c.nest.reduction if n is not c.term)
+    inside = [row_threads, column_threads, term, row, halves, column]
+    builder.apply("reorder", *outer, rows, columns, *others, terms, *inside)
+    builder.try_apply("set_scope", c.nest.main.tensor, "register")
     ahead = (
         builder.machine.has_async_copy and min(a.tensor.dtype.bytes for a in (c.left, c.right)) >= LEAST_COPY
     )
-    apart: list[Rows] = []
-    for access, along in ((c.left, c.row), (c.right, c.column)):
-        made = shared(
-            builder, access, along, terms, (16, 16), turned=access.stride(along.var) != 1, alone=ahead
-        )
-        if made is None:
-            return None
-        apart.append(made)
+    apart = [
+        shared(builder, access, along, terms, (16, 16), turned=access.stride(along.var) != 1, alone=ahead)
+        for access, along in ((c.left, c.row), (c.right, c.column))
+    ]
     if not tiles_on_blocks(builder, rows, columns, outer, (16 * size, 16 * size)):
-        return None
+        return NOT_ON_BLOCKS
     builder.try_apply("bind", row_threads, "thread.y")
     builder.try_apply("bind", column_threads, "thread.x")
     builder.try_apply("unroll", row)
     builder.try_apply("unroll", halves)
     builder.try_apply("vectorize", column)
-    builder.try_apply("unroll", (builder.split(term, WRITTEN_OUT, tail="exact") or ("", term))[1])
+    _, written_out = builder.try_split(term, WRITTEN_OUT, tail="exact") or (None, term)
+    builder.try_apply("unroll", written_out)
     if ahead:
         _begun_ahead(builder, terms, apart)
     for each in apart:
-        each.step(builder)
-    return [rows]
+        each.try_pad(builder)
+    return Scheduled([rows])
 
 
 # Warps.
@@ -185,19 +167,19 @@ _CORES = {
 }
 
 
-def factors_for(builder: ScheduleBuilder, nest: Nest) -> str:
-    """The type of the factors of a contraction that tensor cores take once they are rounded;
-    empty if there is none.
+def factors_for(builder: ScheduleBuilder, nest: Nest) -> str | None:
+    """The type of the factors of a contraction that tensor cores take once they are rounded; None
+    if there is none.
     """
     c = contraction(nest)
     if isinstance(c, NoMatch) or "mma_tf32" not in builder.machine.instructions:
-        return ""
+        return None
     types = {t.dtype.name for t in (c.left.tensor, c.right.tensor, c.nest.main.tensor)}
-    return "f32" if types == {"f32"} else ""
+    return "f32" if types == {"f32"} else None
 
 
-def _product(builder: ScheduleBuilder, c: Contraction) -> str:
-    """The instruction by which the machine multiplies tiles; empty if it does not."""
+def _product(builder: ScheduleBuilder, c: Contraction) -> str | None:
+    """The instruction by which the machine multiplies tiles; None if it does not."""
     left, right, total = (t.dtype.name for t in (c.left.tensor, c.right.tensor, c.nest.main.tensor))
     value = c.nest.main.value
     rounded = isinstance(value, Mul) and is_rounded(value.lhs) and is_rounded(value.rhs)
@@ -208,112 +190,116 @@ def _product(builder: ScheduleBuilder, c: Contraction) -> str:
         or name not in builder.machine.instructions
         or (left, right, total) != (cores.left, cores.right, cores.total)
     ):
-        return ""
+        return None
     if not cores.rows_of_registers:
         return name
     turns = c.right.tensor.dtype.bytes > 1 and c.right.stride(c.column.var) == 1
     if c.left.stride(c.term.var) != 1 or c.right.stride(c.term.var) != 1 and not turns:
-        return ""
+        return None
     return name
 
 
-def _by_warps(builder: ScheduleBuilder, c: Contraction, name: str) -> list[str] | None:
+def _by_warps(builder: ScheduleBuilder, c: Contraction, instruction: str) -> Scheduled | NoMatch:
     """Eight warps, each with a tile of 64 x 32 sums, of f64 of half as many; four with 32 x 32
     where tiles are few.
     """
-    cores = _CORES[name]
+    cores = _CORES[instruction]
     rows = extent(c.row) * (1 if c.upper is None else extent(c.upper))
     tiles = prod(map(extent, c.outer)) * (rows * extent(c.column) // (128 * 128))
     many = tiles >= FEW_TILES and min(rows, extent(c.column)) > 2 * COSTS.gpu_tile_side
     high, tall, wide = (2, cores.tallest, 4) if many else (2, 32, 2)
     deep = cores.terms
     cut = _cut_rows(builder, c, high * tall, tall, cores.rows)
-    columns, column = builder.split(qualified(c.column), wide * 32, tail="pad") or ("", "")
-    terms, term = builder.split(qualified(c.term), _terms(c, deep), tail="pad") or ("", "")
-    if cut is None or not columns or not terms:
-        return None
-    upper, rows, row_warps, row_tiles, row = cut
-    parts, term = builder.split(term, deep, tail="exact") or ("", "")
-    column_warps, column = builder.split(column, 32, tail="exact") or ("", "")
-    column_tiles, column = builder.split(column, 8, tail="exact") or ("", "")
-    outer, others = (
-        [*(qualified(n) for n in c.outer), *upper],
-        [qualified(n) for n in c.nest.reduction if n is not c.term],
-    )
-    inside = [row_warps, column_warps, parts, row_tiles, column_tiles, row, column, term]
-    if not builder.try_apply("reorder", *outer, rows, columns, *others, terms, *inside):
-        return None
-    builder.try_apply("set_scope", c.nest.main.tensor.name, "register")
+    columns, column = builder.split(c.column, wide * 32, tail="pad")
+    terms, term = builder.split(c.term, _terms(c, deep), tail="pad")
+    parts, term = builder.split(term, deep, tail="exact")
+    column_warps, column = builder.split(column, 32, tail="exact")
+    column_tiles, column = builder.split(column, 8, tail="exact")
+    outer = [*handles(c.outer), *cut.upper]
+    others = handles(n for n in c.nest.reduction if n is not c.term)
+    inside = [cut.warps, column_warps, parts, cut.tiles, column_tiles, cut.row, column, term]
+    builder.apply("reorder", *outer, cut.rows, columns, *others, terms, *inside)
+    builder.try_apply("set_scope", c.nest.main.tensor, "register")
     far: list[Rows] = []
     for access, along in ((c.left, c.row), (c.right, c.column)):
         if not cores.rows_of_registers:
-            if (
-                made := shared_elements(
-                    builder, access, terms, (high, wide, LANES), apart=access.stride(c.term.var) != 1
-                )
-            ) is None:
-                return None
-            far.append(made)
+            apart = access.stride(c.term.var) != 1
+            far.append(shared_elements(builder, access, terms, (high, wide, LANES), apart=apart))
             continue
-        if not shared_units(builder, access, terms, (high, wide, LANES)):
-            return None
-        if not fragments(builder, builder.kernel.temporaries[-1].name, access, parts, along, c.upper):
-            return None
-    if not tiles_on_blocks(builder, rows, columns, outer, (high * tall, wide * 32)):
-        return None
-    builder.try_apply("bind", row_warps, "thread.z")
+        copy = shared_units(builder, access, terms, (high, wide, LANES))
+        if not fragments(builder, copy, access, parts, along, c.upper):
+            return NoMatch("a part of an operand is no tile")
+    if not tiles_on_blocks(builder, cut.rows, columns, outer, (high * tall, wide * 32)):
+        return NOT_ON_BLOCKS
+    builder.try_apply("bind", cut.warps, "thread.z")
     builder.try_apply("bind", column_warps, "thread.y")
-    if not builder.try_apply("tensorize", row, f"zero_{cores.sums}"):
-        return None
-    stored = builder.try_apply("tensorize", row, f"store_{cores.sums}")
-    if not builder.try_apply("tensorize", row, name, **({"reassoc": True} if cores.rounds else {})):
-        return None
-    if not stored and not _ended(builder, [row_tiles, column_tiles], row, column):
-        return None
-    for name in (row_tiles, column_tiles, parts):
-        builder.try_apply("unroll", name)
+    _multiply(builder, instruction, (cut.tiles, column_tiles), cut.row, column)
+    for loop in (cut.tiles, column_tiles, parts):
+        builder.try_apply("unroll", loop)
     if (
         builder.machine.has_async_copy
         and min(neighbours(a) * a.tensor.dtype.bytes for a in (c.left, c.right)) >= LEAST_COPY
     ):
         _begun_ahead(builder, terms, far)
     for each in far:
-        each.step(builder)
-    return [rows]
+        each.try_pad(builder)
+    return Scheduled([cut.rows])
 
 
-def _ended(builder: ScheduleBuilder, tiles: list[str], row: str, column: str) -> bool:
-    """More than the sums themselves is made of them: by the lanes that hold them, of neighbours
-    at once where these are stored together.
+def _multiply(
+    builder: ScheduleBuilder,
+    instruction: str,
+    tiles: tuple[LoopHandle, LoopHandle],
+    row: LoopHandle,
+    column: LoopHandle,
+) -> None:
+    """Replace the loops of a tile by instructions. Where more than the sums themselves is made of
+    them, the lanes that hold them do so, of neighbours at once where these are stored together.
     """
-    pair = in_lanes(builder, tiles, row, column)
-    return bool(pair) and (builder.try_apply("vectorize", pair) or builder.try_apply("unroll", pair))
+    cores = _CORES[instruction]
+    builder.apply("tensorize", row, f"zero_{cores.sums}")
+    stored = builder.try_apply("tensorize", row, f"store_{cores.sums}")
+    builder.apply("tensorize", row, instruction, **({"reassoc": True} if cores.rounds else {}))
+    if not stored:
+        pair = in_lanes(builder, [*tiles], row, column)
+        if not builder.try_apply("vectorize", pair):
+            builder.apply("unroll", pair)
 
 
-def _cut_rows(
-    builder: ScheduleBuilder, c: Contraction, block: int, warp: int, tall: int
-) -> tuple[list[str], str, str, str, str] | None:
-    """Names of loops over blocks of the upper loop, if there is one, and of rows, over warps,
-    their tiles, and rows of a tile.
+@dataclass(frozen=True, slots=True)
+class _RowLoops:
+    """The loops that those over rows of a contraction become.
+
+    Attributes:
+        upper: over blocks of the upper loop, if there is one.
+        rows: over blocks of rows.
+        warps: over the warps of a block.
+        tiles: over the tiles of a warp.
+        row: over the rows of a tile.
     """
-    upper: list[str] = []
+
+    upper: list[LoopHandle]
+    rows: LoopHandle
+    warps: LoopHandle
+    tiles: LoopHandle
+    row: LoopHandle
+
+
+def _cut_rows(builder: ScheduleBuilder, c: Contraction, block: int, warp: int, tall: int) -> _RowLoops:
+    """Cut the loops over rows.
+
+    Args:
+        block, warp, tall: rows of a block, a warp and a tile.
+    """
     if c.upper is None:
-        found = builder.split(qualified(c.row), block, tail="pad")
-        if found is None:
-            return None
-        rows, row = found
-        warps, row = builder.split(row, warp, tail="exact") or ("", "")
-        tiles, row = builder.split(row, tall, tail="exact") or ("", "")
-    else:
-        found, above = (
-            builder.split(qualified(c.row), tall, tail="pad"),
-            builder.split(qualified(c.upper), block // tall, tail="pad"),
-        )
-        if found is None or above is None:
-            return None
-        (rows, row), upper = found, [above[0]]
-        warps, tiles = builder.split(above[1], warp // tall, tail="exact") or ("", "")
-    return upper, rows, warps, tiles, row
+        rows, row = builder.split(c.row, block, tail="pad")
+        warps, row = builder.split(row, warp, tail="exact")
+        tiles, row = builder.split(row, tall, tail="exact")
+        return _RowLoops([], rows, warps, tiles, row)
+    rows, row = builder.split(c.row, tall, tail="pad")
+    upper, tiles = builder.split(c.upper, block // tall, tail="pad")
+    warps, tiles = builder.split(tiles, warp // tall, tail="exact")
+    return _RowLoops([upper], rows, warps, tiles, row)
 
 
 def _terms(c: Contraction, deep: int) -> int:
@@ -325,7 +311,7 @@ def _terms(c: Contraction, deep: int) -> int:
     return deep if n is not None and left >= deep and n < 16 * deep else 2 * deep
 
 
-def _begun_ahead(builder: ScheduleBuilder, terms: str, far: list[Rows]) -> None:
+def _begun_ahead(builder: ScheduleBuilder, terms: LoopHandle, far: list[Rows]) -> None:
     """Copies of the next terms are under way while these are multiplied, in as many buffers as two
     blocks at once have memory for.
 
@@ -334,7 +320,7 @@ def _begun_ahead(builder: ScheduleBuilder, terms: str, far: list[Rows]) -> None:
     """
     before = builder.checkpoint()
     for each in far:
-        each.step(builder)
+        each.try_pad(builder)
     shared = sum(bytes_of(t) for t in builder.kernel.temporaries if t.scope == "shared")
     builder.rollback(before)
     running = builder.machine.multiprocessor

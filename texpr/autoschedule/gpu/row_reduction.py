@@ -12,13 +12,14 @@ from collections.abc import Set
 from dataclasses import dataclass
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.handles import LoopHandle, handles, sum_loop
 from texpr.autoschedule.core.nest import Nest, extent, unmarked_nests
 from texpr.autoschedule.core.template import Among, NoMatch, Scheduled, Stage
 from texpr.ir.build import integer
 from texpr.ir.expr import Read, Tensor
 from texpr.ir.loop import For
 from texpr.ir.traverse import walk
-from texpr.schedule.structure.loops import free_name, qualified, stores
+from texpr.schedule.structure.loops import free_name, stores
 
 LANES = 32
 MOST_WARPS = 8
@@ -87,16 +88,16 @@ class RowReduction:
 
     def apply(self, builder: ScheduleBuilder, match: _Rows) -> Scheduled | NoMatch:
         """The steps, for those nests that can have the loops over rows."""
-        names, members = [qualified(n) for n in match.nest.spatial[: match.depth]], [match.nest]
-        for other in match.members if names else ():
-            if builder.try_apply("compute_at", other.label, names[-1], recompute=False):
+        rows, members = handles(match.nest.spatial[: match.depth]), [match.nest]
+        for other in match.members if rows else ():
+            if builder.try_apply("compute_at", other.label, rows[-1], recompute=False):
                 members.append(other)
         if len(members) == 1 and not match.nest.reduction:
             return NoMatch("what it takes values from cannot be computed in its loops over rows")
         if not any(n.reduction for n in members):
-            return Scheduled(names)  # elements that were brought together are left to other templates
-        _scheduled(builder, names, members[::-1], match.depth)
-        return Scheduled(names, members=tuple(members))
+            return Scheduled(rows)  # elements that were brought together are left to other templates
+        _scheduled(builder, rows, members[::-1], match.depth)
+        return Scheduled(rows, members=tuple(members))
 
 
 def prepare_rows(builder: ScheduleBuilder) -> None:
@@ -118,7 +119,7 @@ def _without_long_rows(builder: ScheduleBuilder) -> None:
             and made[0].spatial
             and not _fits(made[0].spatial[-1])
         ):
-            builder.try_apply("inline", t.name)
+            builder.try_apply("inline", t)
 
 
 def _rows_outside(builder: ScheduleBuilder) -> None:
@@ -134,7 +135,7 @@ def _rows_outside(builder: ScheduleBuilder) -> None:
         rows = [n for i in used.indices for n in nest.spatial if n.var is i]
         order = [*rows, *(n for n in nest.spatial if not any(n is r for r in rows))]
         if len(rows) == len(used.indices) and any(a is not b for a, b in zip(order, nest.spatial)):
-            builder.try_apply("reorder", *map(qualified, order))
+            builder.try_apply("reorder", *order)
 
 
 def _of_rows(nests: list[Nest]) -> set[str]:
@@ -151,7 +152,7 @@ def _of_rows(nests: list[Nest]) -> set[str]:
             and not n.reduction
             and all(len(a.indices) == len(n.spatial) for a in read)
         ):
-            found.add(n.label.partition(".")[0])
+            found.add(n.tensor_name)
     return found
 
 
@@ -181,7 +182,7 @@ def _needed(nest: Nest, nests: list[Nest]) -> list[Nest]:
     todo = [nest]
     while todo:
         read = {a.tensor.name for a in todo.pop().accesses[1:]}
-        more = [n for n in nests if n.label.partition(".")[0] in read and not any(n is f for f in found)]
+        more = [n for n in nests if n.tensor_name in read and not any(n is f for f in found)]
         found += more
         todo += more
     return found
@@ -211,16 +212,16 @@ def _may_join(nest: Nest, depth: int) -> bool:
     return len(nest.spatial) >= depth and nest.main.update is None
 
 
-def _scheduled(builder: ScheduleBuilder, names: list[str], nests: list[Nest], depth: int) -> None:
+def _scheduled(builder: ScheduleBuilder, rows: list[LoopHandle], nests: list[Nest], depth: int) -> None:
     row = _row(nests, depth)
     for tensor in _held(builder, nests, depth, row):
-        builder.try_apply("set_scope", tensor.name, "register")
+        builder.try_apply("set_scope", tensor, "register")
     for nest in nests:
         if nest.reduction:
             _sum(builder, nest, row)
         elif len(nest.spatial) > depth:
             _elements(builder, nest, row)
-    _bind_rows(builder, names, row)
+    _bind_rows(builder, rows, row)
 
 
 def _row(nests: list[Nest], depth: int) -> _Row:
@@ -261,93 +262,109 @@ def _held(builder: ScheduleBuilder, nests: list[Nest], depth: int, row: _Row) ->
     return sorted(made - apart, key=lambda t: t.name)
 
 
-def _cut(builder: ScheduleBuilder, loop: For, row: _Row) -> tuple[str, str, str]:
-    """Names of the loops over parts of a row (empty if there is one), over threads, and over a
-    thread's neighbours (empty if alone).
+@dataclass(frozen=True, slots=True)
+class _Shares:
+    """The loops of a row that threads share.
+
+    Attributes:
+        parts: over what all threads have at a time; None if they have all of the row.
+        threads: over threads.
+        vector: over a thread's neighbours; None if it has one element.
     """
-    parts, inside = builder.split_if_longer(qualified(loop), row.step, "guard")
-    if row.vector == 1:
-        return parts, inside, ""
-    threads, vector = builder.split(inside, row.vector, tail="exact") or (inside, "")
-    return parts, threads, vector
+
+    parts: LoopHandle | None
+    threads: LoopHandle
+    vector: LoopHandle | None
 
 
-def _bind(builder: ScheduleBuilder, threads: str, row: _Row) -> None:
-    if row.warps > 1 and (cut := builder.split(threads, LANES, tail="guard")) is not None:
+def _cut(builder: ScheduleBuilder, loop: For, row: _Row) -> _Shares:
+    """Cut the loop over a row."""
+    parts, inside = builder.split_if_longer(loop, row.step, "guard")
+    cut = builder.try_split(inside, row.vector, tail="exact") if row.vector > 1 else None
+    return _Shares(parts, *(cut or (inside, None)))
+
+
+def _bind(builder: ScheduleBuilder, threads: LoopHandle, row: _Row) -> None:
+    if row.warps > 1 and (cut := builder.try_split(threads, LANES, tail="guard")) is not None:
         builder.try_apply("bind", cut[0], "thread.y")
         threads = cut[1]
     builder.try_apply("bind", threads, "thread.x")
 
 
+def _finish(builder: ScheduleBuilder, shares: _Shares, row: _Row) -> None:
+    """Bind the threads of a row, and write out what each of them has."""
+    _bind(builder, shares.threads, row)
+    if shares.vector is not None:
+        builder.try_apply("vectorize", shares.vector)
+    if shares.parts is not None and row.parts is not None and row.parts * row.vector <= MOST_HELD:
+        builder.try_apply("unroll", shares.parts)
+
+
 def _elements(builder: ScheduleBuilder, nest: Nest, row: _Row) -> None:
     """Each thread computes its elements of a row."""
-    parts, threads, vector = _cut(builder, nest.spatial[-1], row)
-    _bind(builder, threads, row)
-    if vector:
-        builder.try_apply("vectorize", vector)
-    if parts and row.parts is not None and row.parts * row.vector <= MOST_HELD:
-        builder.try_apply("unroll", parts)
+    _finish(builder, _cut(builder, nest.spatial[-1], row), row)
 
 
 def _sum(builder: ScheduleBuilder, nest: Nest, row: _Row) -> None:
     """Threads sum what they have, then lanes are folded, then warps."""
-    parts, inside = builder.split_if_longer(qualified(nest.reduction[-1]), row.step, "guard")
-    if (partial := builder.new_buffer("rfactor", inside, reassoc=True)) is None:
+    parts, inside = builder.split_if_longer(nest.reduction[-1], row.step, "guard")
+    partial = builder.try_new_buffer("rfactor", inside, reassoc=True)
+    if partial is None:
         return
-    builder.try_apply("set_scope", partial.name, "register")
-    total = f"{inside}_sum"
-    vector = ""
-    threads = inside
+    builder.try_apply("set_scope", partial, "register")
+    total, shares = sum_loop(inside), _Shares(parts, inside, None)
     if row.vector > 1:
-        threads, vector = builder.split(inside, row.vector, tail="exact") or (inside, "")
-        within, neighbours = builder.split(total, row.vector, tail="exact") or (total, "")
-        builder.try_apply("rfactor", within, reassoc=True)
-        builder.try_apply("unroll", neighbours)
-        builder.try_apply("set_scope", builder.kernel.temporaries[-1].name, "register")
-        _bind(builder, within, row)
-        total = f"{within}_sum"
-    _bind(builder, threads, row)
-    if vector:
-        builder.try_apply("vectorize", vector)
-    if parts and row.parts is not None and row.parts * row.vector <= MOST_HELD:
-        builder.try_apply("unroll", parts)
+        shares = _Shares(parts, *(builder.try_split(inside, row.vector, tail="exact") or (inside, None)))
+        total = _sum_neighbours(builder, total, row)
+    _finish(builder, shares, row)
     _fold(builder, nest, total, row)
 
 
-def _fold(builder: ScheduleBuilder, nest: Nest, total: str, row: _Row) -> None:
+def _sum_neighbours(builder: ScheduleBuilder, total: LoopHandle, row: _Row) -> LoopHandle:
+    """Each thread adds up its neighbours first; the loop that adds up what threads have then."""
+    within, neighbours = builder.try_split(total, row.vector, tail="exact") or (total, None)
+    sums = builder.try_new_buffer("rfactor", within, reassoc=True)
+    if neighbours is not None:
+        builder.try_apply("unroll", neighbours)
+    if sums is not None:
+        builder.try_apply("set_scope", sums, "register")
+    _bind(builder, within, row)
+    return sum_loop(within)
+
+
+def _fold(builder: ScheduleBuilder, nest: Nest, total: LoopHandle, row: _Row) -> None:
     lanes = total
-    if row.warps > 1:
-        warps, lanes = builder.split(total, LANES, tail="exact") or ("", total)
+    if row.warps > 1 and (cut := builder.try_split(total, LANES, tail="exact")) is not None:
+        warps, lanes = cut
         builder.try_apply("rfactor", warps, reassoc=True)
         builder.try_apply("bind", warps, "thread.y")
     builder.try_apply("tensorize", lanes, f"warp_{nest.main.update}_{nest.main.tensor.dtype}")
 
 
-def _bind_rows(builder: ScheduleBuilder, names: list[str], row: _Row) -> None:
-    while len(names) > 1 and integer(builder.loop(names[-1]).extent) == 1:
-        names = names[:-1]
-    if not names:
+def _bind_rows(builder: ScheduleBuilder, rows: list[LoopHandle], row: _Row) -> None:
+    while len(rows) > 1 and integer(builder.loop(rows[-1]).extent) == 1:
+        rows = rows[:-1]
+    if not rows:
         return
-    name = fused(builder, names)
+    blocks: LoopHandle | None = fuse_known(builder, rows)
     if row.warps == 1:
-        blocks, rows = builder.split_if_longer(name, ROWS_TOGETHER, "guard")
-        builder.try_apply("bind", rows, "thread.y")
-        name = blocks
-    if name:
-        builder.try_apply("bind", name, "block.x")
+        blocks, warps = builder.split_if_longer(blocks, ROWS_TOGETHER, "guard")
+        builder.try_apply("bind", warps, "thread.y")
+    if blocks is not None:
+        builder.try_apply("bind", blocks, "block.x")
 
 
-def fused(builder: ScheduleBuilder, names: list[str]) -> str:
-    """Neighbouring loops as one, as far as no iteration has to divide by a size that only the
-    call knows; its name.
+def fuse_known(builder: ScheduleBuilder, loops: list[LoopHandle]) -> LoopHandle:
+    """Make one loop of neighbouring ones, as far as no iteration has to divide by a size that only
+    the call knows; the loop.
     """
-    name = names[0]
-    for inner in names[1:]:
-        loop = builder.loop(inner)
-        if integer(loop.extent) is None:
+    outer = loops[0]
+    for inner in loops[1:]:
+        if integer(builder.loop(inner).extent) is None:
             break
-        joined = free_name(builder.kernel, loop.tensor, name.rpartition(".")[2] + loop.var.name)
-        if not builder.try_apply("fuse", name, inner, name=joined):
+        name = free_name(builder.kernel, inner.tensor, outer.name + inner.name)
+        joined = builder.try_fuse(outer, inner, name)
+        if joined is None:
             break
-        name = f"{loop.tensor}.{joined}"
-    return name
+        outer = joined
+    return outer

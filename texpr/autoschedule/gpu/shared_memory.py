@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from math import gcd, prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.handles import LoopHandle, copy_loop, copy_loops
 from texpr.autoschedule.core.layouts import dimension_names, layout_with_last_dim
+from texpr.autoschedule.core.template import NoMatch
 from texpr.autoschedule.gpu.persistent_grid import rows_together
-from texpr.autoschedule.gpu.row_reduction import LANES, VECTOR_BYTES, fused
+from texpr.autoschedule.gpu.row_reduction import LANES, VECTOR_BYTES, fuse_known
 from texpr.ir.affine import linear
 from texpr.ir.build import integer
 from texpr.ir.expr import Call, Cast, Const, Expr, Mul, Read, Select, Tensor
@@ -26,6 +28,7 @@ ROW = 128
 """Bytes of a row of an operand that a warpgroup multiplies."""
 UNITS = 8
 """Units of 16 bytes that lie in different banks."""
+NOT_ON_BLOCKS = NoMatch("loops that blocks would have to divide for")
 
 
 def is_product(value: Expr) -> bool:
@@ -44,28 +47,36 @@ def _is_factor(e: Expr) -> bool:
     return isinstance(e, Read)
 
 
-def on_blocks(builder: ScheduleBuilder, groups: Sequence[list[str]]) -> bool:
-    """Whether the loops of each group become one, over blocks: of x those of the first group, of
-    y and z those of the others.
+def on_blocks(builder: ScheduleBuilder, groups: Sequence[list[LoopHandle]]) -> bool:
+    """Make one loop of each group, over blocks: of x that of the first group, of y and z those of
+    the others; True if that was possible.
     """
-    for axis, names in zip("xyz", groups):
-        name = fused(builder, names) if names else ""
-        if name and (name in names[:-1] or not builder.try_apply("bind", name, f"block.{axis}")):
+    for axis, loops in zip("xyz", groups):
+        if not loops:
+            continue
+        blocks = fuse_known(builder, loops)
+        if blocks in loops[:-1]:
             return False
+        builder.apply("bind", blocks, f"block.{axis}")
     return True
 
 
 def tiles_on_blocks(
-    builder: ScheduleBuilder, rows: str, columns: str, outer: list[str], tile: tuple[int, int], each: int = 2
+    builder: ScheduleBuilder,
+    rows: LoopHandle,
+    columns: LoopHandle,
+    outer: list[LoopHandle],
+    tile: tuple[int, int],
+    each: int = 2,
 ) -> bool:
-    """Whether loops over tiles become loops over blocks, in whose order those that run at once read
-    few rows and columns of the operands.
+    """Make loops over tiles loops over blocks, in whose order those that run at once read few rows
+    and columns of the operands; True if that was possible.
 
     Args:
         tile: rows and columns of one.
         each: blocks that run at once on a processor, about.
     """
-    high, wide = (integer(builder.loop(name).extent) for name in (rows, columns))
+    high, wide = (integer(builder.loop(loop).extent) for loop in (rows, columns))
     group = (
         1
         if outer or high is None or wide is None
@@ -74,23 +85,24 @@ def tiles_on_blocks(
     if group == 1:
         return on_blocks(builder, ([columns], [rows], outer))
     groups, row = builder.split_if_longer(rows, group, "exact")
-    if groups and not builder.try_apply("reorder", groups, columns, row):
-        return False
-    return on_blocks(builder, ([row], [columns], [groups] if groups else []))
+    if groups is None:
+        return on_blocks(builder, ([row], [columns]))
+    builder.apply("reorder", groups, columns, row)
+    return on_blocks(builder, ([row], [columns], [groups]))
 
 
 def shared(
     builder: ScheduleBuilder,
     access: Access,
     along: For,
-    at: str,
+    at: LoopHandle,
     threads: tuple[int, ...],
     *,
     turned: bool,
     alone: bool = False,
-) -> Rows | None:
-    """Copy what a block reads at a time to shared memory, all threads together. None where it
-    cannot be; else how far apart its rows are to be, so that they begin in different banks.
+) -> Rows:
+    """Copy what a block reads at a time to shared memory, all threads together; how far apart its
+    rows are to be, so that they begin in different banks.
 
     Args:
         turned: neighbours along the target become neighbours, which they are not in the tensor.
@@ -98,30 +110,27 @@ def shared(
         threads: of the block, along its axes from the last one to x.
     """
     buffer = copied(builder, access.tensor, at, threads, 1 if turned and alone else neighbours(access))
-    if buffer is None:
-        return None
     last = max(d for d, n in enumerate(buffer.shape) if integer(n) != 1)
     if turned:
         last = next(d for d, i in enumerate(access.indices) if along.var in variables(i))
-        if not builder.try_apply("layout", buffer.name, layout_with_last_dim(buffer, last)):
-            return None
+        builder.apply("layout", buffer, layout_with_last_dim(buffer, last))
         last = buffer.rank - 1
     size = VECTOR_BYTES // buffer.dtype.bytes
-    return Rows(buffer.name, last - buffer.rank, size, size)
+    return Rows(buffer, last - buffer.rank, size, size)
 
 
-def shared_units(builder: ScheduleBuilder, access: Access, at: str, threads: tuple[int, ...]) -> bool:
+def shared_units(
+    builder: ScheduleBuilder, access: Access, at: LoopHandle, threads: tuple[int, ...]
+) -> Tensor:
     """As `shared`, for instructions that read columns of units of 16 bytes: these are exchanged,
-    where rows have a power of two of them.
+    where rows have a power of two of them. The copy.
     """
     buffer = copied(builder, access.tensor, at, threads, neighbours(access))
-    if buffer is None:
-        return False
     row, unit = integer(buffer.shape[-1]) or 0, VECTOR_BYTES // buffer.dtype.bytes
-    if not builder.try_apply("swizzle", buffer.name, unit, min(row // unit, UNITS), max(row, UNITS * unit)):
+    if not builder.try_apply("swizzle", buffer, unit, min(row // unit, UNITS), max(row, UNITS * unit)):
         last = max(d for d, n in enumerate(buffer.shape) if integer(n) != 1)
-        Rows(buffer.name, last - buffer.rank, unit, unit).step(builder)
-    return True
+        Rows(buffer, last - buffer.rank, unit, unit).try_pad(builder)
+    return buffer
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,26 +139,28 @@ class Rows:
     in different banks.
 
     Attributes:
+        buffer: as it was copied; steps may have given it other dimensions before the last ones.
         dimension: the last one, from the end.
-        extra: bytes that rows get.
+        multiple: elements of which the distance of rows is a multiple, but for the extra ones.
+        extra: elements that rows get.
     """
 
-    buffer: str
+    buffer: Tensor
     dimension: int
     multiple: int
     extra: int
 
-    def step(self, builder: ScheduleBuilder) -> bool:
-        """Lay the buffer out so. `pipeline` makes buffers of what iterations use, so this comes
-        after it.
+    def try_pad(self, builder: ScheduleBuilder) -> bool:
+        """Lay the buffer out so, if that is legal; True if it was. `pipeline` makes buffers of what
+        iterations use, so this comes after it.
         """
-        rank = next(t.rank for t in builder.kernel.temporaries if t.name == self.buffer)
+        rank = next(t.rank for t in builder.kernel.temporaries if t.name == self.buffer.name)
         return builder.try_apply("pad", self.buffer, rank + self.dimension, self.multiple, extra=self.extra)
 
 
 def shared_elements(
-    builder: ScheduleBuilder, access: Access, at: str, threads: tuple[int, ...], *, apart: bool
-) -> Rows | None:
+    builder: ScheduleBuilder, access: Access, at: LoopHandle, threads: tuple[int, ...], *, apart: bool
+) -> Rows:
     """As `shared`, for instructions whose lanes read an element each, eight by four: in the order
     of the tensor, without room between rows.
 
@@ -157,38 +168,29 @@ def shared_elements(
         apart: rows have the eight.
     """
     buffer = copied(builder, access.tensor, at, threads, neighbours(access))
-    if buffer is None:
-        return None
     last = max(d for d, n in enumerate(buffer.shape) if integer(n) != 1)
     size = VECTOR_BYTES // buffer.dtype.bytes
     return Rows(
-        buffer.name, last - buffer.rank, 4 * size if apart else size, 2 * size if apart or size < 4 else size
+        buffer, last - buffer.rank, 4 * size if apart else size, 2 * size if apart or size < 4 else size
     )
 
 
 def copied(
-    builder: ScheduleBuilder, tensor: Tensor, at: str, threads: tuple[int, ...], vector: int
-) -> Tensor | None:
-    """A copy in shared memory of what a block reads at a time, made by all threads together; None
-    where there can be none.
+    builder: ScheduleBuilder, tensor: Tensor, at: LoopHandle, threads: tuple[int, ...], vector: int
+) -> Tensor:
+    """A copy in shared memory of what a block reads at a time, made by all threads together.
 
     Args:
         vector: neighbours that one thread copies at once.
     """
-    buffer = builder.new_buffer("cache_read", tensor.name, at)
-    if buffer is None:
-        return None
-    builder.try_apply("set_scope", buffer.name, "shared")
-    filled(
-        builder,
-        [f"{buffer.name}.d{d}" for d, n in enumerate(buffer.shape) if integer(n) != 1],
-        vector,
-        threads,
-    )
+    buffer = builder.new_buffer("cache_read", tensor, at)
+    builder.try_apply("set_scope", buffer, "shared")
+    long = (d for d, n in enumerate(buffer.shape) if integer(n) != 1)
+    filled(builder, copy_loops(buffer, long), vector, threads)
     return buffer
 
 
-def in_rows(builder: ScheduleBuilder, buffer: Tensor, threads: tuple[int, ...], vector: int) -> bool:
+def in_rows(builder: ScheduleBuilder, buffer: Tensor, threads: tuple[int, ...], vector: int) -> None:
     """Lay out a copy as instructions of warpgroups want operands, and fill it: in swizzled rows of
     128 bytes, longer ones in panels.
 
@@ -199,20 +201,19 @@ def in_rows(builder: ScheduleBuilder, buffer: Tensor, threads: tuple[int, ...], 
         vector: neighbours that one thread copies at once.
     """
     long = [d for d, n in enumerate(buffer.shape) if integer(n) != 1]
-    loops = [f"{buffer.name}.d{d}" for d in long]
+    loops = copy_loops(buffer, long)
     row = ROW // buffer.dtype.bytes
     if integer(buffer.shape[-1]) != row:
-        panels = builder.split(loops[1], row, tail="exact")
+        panels, within = builder.split(loops[1], row, tail="exact")
         *names, last = dimension_names(buffer)
         form = f"{' '.join([*names, last])} -> {last}/{row} {' '.join(names)} {last}%{row}"
-        if panels is None or not builder.try_apply("layout", buffer.name, form):
-            return False
-        loops[1:] = panels
-        if not threads and not builder.try_apply("reorder", panels[0], loops[0], panels[1]):
-            return False
+        builder.apply("layout", buffer, form)
+        loops[1:] = panels, within
+        if not threads:
+            builder.apply("reorder", panels, loops[0], within)
     if threads:
         filled(builder, loops, vector, threads)
-    return builder.try_apply("swizzle", buffer.name, row // 8, 8, row)
+    builder.apply("swizzle", buffer, row // 8, 8, row)
 
 
 def neighbours(access: Access) -> int:
@@ -225,30 +226,34 @@ def neighbours(access: Access) -> int:
     return gcd(VECTOR_BYTES // access.tensor.dtype.bytes, integer(access.tensor.shape[-1]) or 1)
 
 
-def filled(builder: ScheduleBuilder, loops: list[str], vector: int, threads: tuple[int, ...]) -> None:
+def filled(builder: ScheduleBuilder, loops: list[LoopHandle], vector: int, threads: tuple[int, ...]) -> None:
     """The loops of a copy shared out among the threads of a block."""
-    inner = ""
-    if vector > 1 and (cut := builder.split(loops[-1], vector)) is not None:
+    inner = None
+    if vector > 1 and (cut := builder.try_split(loops[-1], vector)) is not None:
         loops, inner = [*loops[:-1], cut[0]], cut[1]
-    name = fused(builder, loops)
-    rounds, name = builder.split_if_longer(name, prod(threads), "guard")
+    rounds, rest = builder.split_if_longer(fuse_known(builder, loops), prod(threads), "guard")
     for axis, count in zip("xyz", reversed(threads)):
-        if axis != "xyz"[len(threads) - 1] and (cut := builder.split(name, count)) is not None:
-            name, bound = cut
+        if axis != "xyz"[len(threads) - 1] and (cut := builder.try_split(rest, count)) is not None:
+            rest, bound = cut
             builder.try_apply("bind", bound, f"thread.{axis}")
         else:
-            builder.try_apply("bind", name, f"thread.{axis}")
-    if rounds and (integer(builder.loop(rounds).extent) or LANES) <= MOST_UNROLLED:
+            builder.try_apply("bind", rest, f"thread.{axis}")
+    if rounds is not None and (integer(builder.loop(rounds).extent) or LANES) <= MOST_UNROLLED:
         builder.try_apply("unroll", rounds)
-    if inner:
+    if inner is not None:
         builder.try_apply("vectorize", inner)
 
 
 def fragments(
-    builder: ScheduleBuilder, shared: str, access: Access, at: str, along: For, upper: For | None = None
+    builder: ScheduleBuilder,
+    shared: Tensor,
+    access: Access,
+    at: LoopHandle,
+    along: For,
+    upper: For | None = None,
 ) -> bool:
     """What a warp multiplies at a time in registers, loaded from a shared copy by rows of 16
-    elements or of 32 bytes.
+    elements or of 32 bytes; True if that has the two dimensions of a tile, or three with `upper`.
 
     Args:
         access: of the tensor that the copy is of.
@@ -256,33 +261,34 @@ def fragments(
         upper: another one, where tiles have rows along two loops.
     """
     buffer = builder.new_buffer("cache_read", shared, at)
-    if buffer is None:
-        return False
-    builder.try_apply("set_scope", buffer.name, "register")
+    builder.try_apply("set_scope", buffer, "register")
     long = [d for d, n in enumerate(buffer.shape) if integer(n) != 1]
     if len(long) == 3 and upper is not None and any(upper.var in variables(access.indices[d]) for d in long):
-        return _rows_of_tiles(
-            builder,
-            [f"{buffer.name}.d{d}" for d in long],
-            next(k for k, d in enumerate(long) if upper.var in variables(access.indices[d])),
-            f"ldmatrix_{buffer.dtype}",
-        )
+        tiles = next(d for d in long if upper.var in variables(access.indices[d]))
+        _load_rows_of_tiles(builder, buffer, tiles, [d for d in long if d != tiles])
+        return True
     if len(long) != 2:
         return False
     turned = along.var in variables(access.indices[long[1]])
-    first, second = (f"{buffer.name}.d{d}" for d in long)
+    first, second = copy_loops(buffer, long)
     tiles, inner = builder.split_if_longer(second if turned else first, 16)
-    names = [first, inner] if turned else [inner, second]
-    if tiles and not builder.try_apply("reorder", tiles, *names):
-        return False
-    if not builder.try_apply("tensorize", names[0], f"ldmatrix_{'trans_' if turned else ''}{buffer.dtype}"):
-        return False
-    return not tiles or builder.try_apply("unroll", tiles)
+    tile = [first, inner] if turned else [inner, second]
+    if tiles is not None:
+        builder.apply("reorder", tiles, *tile)
+    builder.apply("tensorize", tile[0], f"ldmatrix_{'trans_' if turned else ''}{buffer.dtype}")
+    if tiles is not None:
+        builder.apply("unroll", tiles)
+    return True
 
 
-def _rows_of_tiles(builder: ScheduleBuilder, loops: list[str], upper: int, instruction: str) -> bool:
-    """Tiles of 16 rows, one for each iteration of the upper loop."""
-    tile = [n for k, n in enumerate(loops) if k != upper]
-    if upper and not builder.try_apply("reorder", loops[upper], *tile):
-        return False
-    return builder.try_apply("tensorize", tile[0], instruction) and builder.try_apply("unroll", loops[upper])
+def _load_rows_of_tiles(builder: ScheduleBuilder, buffer: Tensor, tiles: int, tile: list[int]) -> None:
+    """Load tiles of 16 rows, one for each element of the dimension `tiles`.
+
+    Args:
+        tile: the dimensions of a tile.
+    """
+    outer, inner = copy_loop(buffer, tiles), copy_loops(buffer, tile)
+    if tiles > tile[0]:
+        builder.apply("reorder", outer, *inner)
+    builder.apply("tensorize", inner[0], f"ldmatrix_{buffer.dtype}")
+    builder.apply("unroll", outer)

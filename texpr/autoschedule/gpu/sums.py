@@ -9,12 +9,13 @@ from math import prod
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.collapsible import are_one
 from texpr.autoschedule.core.cost_model import COSTS
+from texpr.autoschedule.core.handles import handles
 from texpr.autoschedule.core.nest import Nest, extent
 from texpr.autoschedule.core.template import NO_REDUCTION, NoMatch, Rewritten, Scheduled, Stage
-from texpr.autoschedule.gpu.row_reduction import LANES, fused
+from texpr.autoschedule.gpu.row_reduction import LANES, fuse_known
 from texpr.ir.build import integer
 from texpr.ir.loop import For
-from texpr.schedule.structure.loops import free_name, qualified
+from texpr.schedule.structure.loops import free_name
 
 MOST_PARTS = 1 << 9
 FEW_THREADS = 512
@@ -57,7 +58,7 @@ def _one_sum(builder: ScheduleBuilder, nest: Nest) -> Nest:
     if pair is None:
         return nest
     name = free_name(builder.kernel, pair[0].tensor, pair[0].var.name + pair[1].var.name)
-    if not builder.try_apply("fuse", *map(qualified, pair), name=name):
+    if not builder.try_fuse(*pair, name):
         return nest
     return _one_sum(builder, builder.current(nest) or nest)
 
@@ -81,14 +82,13 @@ class GpuSplitReduction:
             return NoMatch("enough sums for all processors, or short ones")
         return nest, longest
 
-    def apply(self, builder: ScheduleBuilder, match: tuple[Nest, For]) -> Scheduled | None:
-        """The steps, or None where one is refused."""
+    def apply(self, builder: ScheduleBuilder, match: tuple[Nest, For]) -> Scheduled:
+        """The steps."""
         nest, longest = match
-        cut = builder.split(qualified(longest), max(COSTS.gpu_part_terms, -(-extent(longest) // MOST_PARTS)))
-        if cut is None or not builder.try_apply("rfactor", cut[0], reassoc=True):
-            return None
+        parts, _ = builder.split(longest, max(COSTS.gpu_part_terms, -(-extent(longest) // MOST_PARTS)))
+        builder.apply("rfactor", parts, reassoc=True)
         if nest.spatial:
-            builder.try_apply("fission", qualified(nest.spatial[0]))
+            builder.try_apply("fission", nest.spatial[0])
         return Scheduled([])
 
 
@@ -111,20 +111,16 @@ class ColumnReduction:
             else NoMatch("neighbours are not added to neighbouring sums, or sums are short")
         )
 
-    def apply(self, builder: ScheduleBuilder, match: Nest) -> Scheduled | None:
-        """The steps, or None where one is refused."""
+    def apply(self, builder: ScheduleBuilder, match: Nest) -> Scheduled:
+        """The steps."""
         lanes, groups = _block(builder, match)
-        terms = builder.split(qualified(match.reduction[0]), groups)
-        if terms is None or not builder.try_apply("rfactor", terms[1], reassoc=True):
-            return None
-        columns = builder.split(qualified(match.spatial[-1]), lanes)
-        if columns is None:
-            return None
-        builder.try_apply("bind", terms[1], "thread.y")
-        builder.try_apply("bind", columns[1], "thread.x")
-        builder.try_apply(
-            "bind", fused(builder, [*map(qualified, match.spatial[:-1]), columns[0]]), "block.x"
-        )
+        _, term_threads = builder.split(match.reduction[0], groups)
+        builder.apply("rfactor", term_threads, reassoc=True)
+        columns, column_threads = builder.split(match.spatial[-1], lanes)
+        builder.try_apply("bind", term_threads, "thread.y")
+        builder.try_apply("bind", column_threads, "thread.x")
+        blocks = fuse_known(builder, [*handles(match.spatial[:-1]), columns])
+        builder.try_apply("bind", blocks, "block.x")
         return Scheduled([])
 
 

@@ -22,19 +22,20 @@ from functools import partial
 from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.handles import LoopHandle, handles
 from texpr.autoschedule.core.nest import Nest, extent
 from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
 from texpr.autoschedule.gpu.contraction import FEW_TILES, Contraction, contraction, filling
 from texpr.autoschedule.gpu.persistent_grid import Way, at_once, order_of_rounds
-from texpr.autoschedule.gpu.row_reduction import VECTOR_BYTES, fused
-from texpr.autoschedule.gpu.shared_memory import ROW, in_rows, neighbours, tiles_on_blocks
+from texpr.autoschedule.gpu.row_reduction import VECTOR_BYTES, fuse_known
+from texpr.autoschedule.gpu.shared_memory import NOT_ON_BLOCKS, ROW, in_rows, neighbours, tiles_on_blocks
 from texpr.ir.build import integer
 from texpr.ir.expr import Select, Tensor
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables, walk
 from texpr.schedule.analysis.access import Access, unclamped
 from texpr.schedule.analysis.occupancy import resident
-from texpr.schedule.structure.loops import free_name, qualified
+from texpr.schedule.structure.loops import free_name
 from texpr.schedule.structure.tensors import bytes_of
 
 THREADS = 128
@@ -61,14 +62,21 @@ OTHERS = 56
 
 @dataclass(frozen=True, slots=True)
 class _Tile:
-    """Of a block: warpgroups, columns, the instruction, which operands it turns, and bytes of an
-    element of theirs.
+    """What a block computes at a time.
+
+    Attributes:
+        groups: warpgroups.
+        columns: of the tile.
+        instruction: that multiplies.
+        left_turned, right_turned: True if the instruction turns the operand.
+        size: bytes of an element of the operands.
     """
 
     groups: int
     columns: int
     instruction: str
-    turned: str
+    left_turned: bool
+    right_turned: bool
     size: int
 
     @property
@@ -102,12 +110,12 @@ class WarpgroupGemm:
             else (c, tile)
         )
 
-    def apply(self, builder: ScheduleBuilder, match: tuple[Contraction, _Tile]) -> Scheduled | None:
-        """The steps, or None where one is refused."""
-        return Scheduled.of(_by_warpgroups(builder, *match))
+    def apply(self, builder: ScheduleBuilder, match: tuple[Contraction, _Tile]) -> Scheduled | NoMatch:
+        """The steps."""
+        return _by_warpgroups(builder, *match)
 
 
-def _by_warpgroups(builder: ScheduleBuilder, c: Contraction, tile: _Tile) -> list[str] | None:
+def _by_warpgroups(builder: ScheduleBuilder, c: Contraction, tile: _Tile) -> Scheduled | NoMatch:
     """The steps, with boxes of operands that are copied as a whole where that is possible."""
     boxes = builder.machine.has_bulk_copy and all(
         neighbours(a) * a.tensor.dtype.bytes == VECTOR_BYTES for a in (c.left, c.right)
@@ -116,11 +124,18 @@ def _by_warpgroups(builder: ScheduleBuilder, c: Contraction, tile: _Tile) -> lis
     pair = _pair(builder, c, tile, grid) if grid else None
     ways = [*([(grid, pair)] if pair is not None else []), *([(grid, None)] if grid else []), (None, None)]
     for box, along in ways if boxes else ():
-        if (
-            names := builder.transaction(partial(_scheduled, builder, c, tile, box, along, whole=True))
-        ) is not None:
-            return names
+        found = builder.transaction(partial(_with_boxes, builder, c, tile, box, along))
+        if found is not None:
+            return found
     return _scheduled(builder, c, tile, None, None, whole=False)
+
+
+def _with_boxes(
+    builder: ScheduleBuilder, c: Contraction, tile: _Tile, box: Sequence[int] | None, pair: int | None
+) -> Scheduled | None:
+    """The steps with boxes that are copied as a whole; None where they do not go through."""
+    found = _scheduled(builder, c, tile, box, pair, whole=True)
+    return None if isinstance(found, NoMatch) else found
 
 
 def _scheduled(
@@ -131,7 +146,7 @@ def _scheduled(
     pair: int | None,
     *,
     whole: bool,
-) -> list[str] | None:
+) -> Scheduled | NoMatch:
     """The steps for tiles of a size; boxes of operands are copied as a `whole`, or by all threads
     together.
 
@@ -139,43 +154,39 @@ def _scheduled(
         box: of tiles that blocks have at once, which walk over all; without one each has one tile.
         pair: the loop over tiles of which two neighbours are for a cluster.
     """
-    names = _cut(builder, c, tile)
-    if names is None:
-        return None
-    rows, columns, terms, group, parts, row, column = names
-    around = (
-        builder.surviving_loops([qualified(n) for n in c.nest.reduction if n is not c.term]) if whole else []
-    )
-    cluster = ""
+    cut = _cut(builder, c, tile)
+    others = handles(n for n in c.nest.reduction if n is not c.term)
+    around = builder.surviving_loops(others) if whole else []
+    cluster = None
     if box is not None:
-        dealt = _dealt(builder, [*map(qualified, c.outer), rows, columns], _ways(c, tile), box, pair)
-        if dealt is None:
-            return None
-        walks, cluster = dealt
+        loops = [*handles(c.outer), cut.rows, cut.columns]
+        walks, cluster = _dealt(builder, loops, _ways(c, tile), box, pair)
         around = [*walks, *around]
-    builder.try_apply("set_scope", c.nest.main.tensor.name, "register")
+    builder.try_apply("set_scope", c.nest.main.tensor, "register")
     buffers: list[Tensor] = []
-    for access, along, letter in ((c.left, c.row, "a"), (c.right, c.column, "b")):
-        if not _shared(builder, access, along, terms, () if whole else tile.threads, letter in tile.turned):
-            return None
-        buffers.append(builder.kernel.temporaries[-1])
+    for access, along, turned in ((c.left, c.row, tile.left_turned), (c.right, c.column, tile.right_turned)):
+        buffer = _shared(builder, access, along, cut.terms, () if whole else tile.threads, turned)
+        if buffer is None:
+            return NoMatch("a part of an operand does not lie in rows")
+        buffers.append(buffer)
     size = ROWS * tile.groups, tile.columns
     if box is None and not tiles_on_blocks(
-        builder, rows, columns, [qualified(n) for n in c.outer], size, _blocks(builder, tile)
+        builder, cut.rows, cut.columns, handles(c.outer), size, _blocks(builder, tile)
     ):
-        return None
-    if group:
-        builder.try_apply("bind", group, "thread.y")
-    if not builder.try_apply("tensorize", row, f"zero_wgmma_n{tile.columns}") or not builder.try_apply(
-        "tensorize", row, tile.instruction, reassoc=True
-    ):
-        return None
-    builder.try_apply("unroll", parts)
-    done = _in_lanes(builder, row, column) and _ahead(builder, tile, terms, buffers, around)
-    if not done or whole and not builder.try_apply("bulk_copy", terms):
-        return None
-    shared = buffers[0 if pair == len(c.outer) + 1 else 1].name
-    return [rows] if not cluster or builder.try_apply("multicast", shared, cluster) else None
+        return NOT_ON_BLOCKS
+    if cut.group is not None:
+        builder.try_apply("bind", cut.group, "thread.y")
+    builder.apply("tensorize", cut.row, f"zero_wgmma_n{tile.columns}")
+    builder.apply("tensorize", cut.row, tile.instruction, reassoc=True)
+    builder.try_apply("unroll", cut.parts)
+    _in_lanes(builder, cut.row, cut.column)
+    if not _ahead(builder, tile, cut.terms, buffers, around):
+        return NoMatch("no room for two tiles of the operands")
+    if whole:
+        builder.apply("bulk_copy", cut.terms)
+    if cluster is not None:
+        builder.apply("multicast", buffers[0 if pair == len(c.outer) + 1 else 1], cluster)
+    return Scheduled([cut.rows])
 
 
 def _with_one_row(c: Contraction) -> Contraction:
@@ -205,8 +216,10 @@ def _tile(builder: ScheduleBuilder, c: Contraction) -> _Tile | None:
         return None
     turned = "".join(letter for letter, way in zip("ab", ways) if way)
     suffix = f"_t{turned}" if turned else ""
+    left_turned, right_turned = map(bool, ways)
     types = left if left == right else f"{left}_{right}"
-    found = [_Tile(groups, n, f"wgmma_{types}_n{n}{suffix}", turned, size) for groups, n in TILES]
+    instructions = {n: f"wgmma_{types}_n{n}{suffix}" for _, n in TILES}
+    found = [_Tile(groups, n, instructions[n], left_turned, right_turned, size) for groups, n in TILES]
     found = [t for t in found if t.instruction in builder.machine.instructions]
     uses = [filling(c.row, ROWS * t.groups) * filling(c.column, t.columns) for t in found]
     count = prod(extent(n) for n in c.outer) * extent(c.row) * extent(c.column)
@@ -225,32 +238,44 @@ def _turned(access: Access, along: For, term: For) -> bool | None:
     return False if access.stride(term.var) == 1 else True if access.stride(along.var) == 1 else None
 
 
-def _cut(builder: ScheduleBuilder, c: Contraction, tile: _Tile) -> tuple[str, ...] | None:
-    """Names of the loops over tiles, over terms of a tile, over warpgroups (empty for one), over
-    steps, and of a step.
+@dataclass(frozen=True, slots=True)
+class _Loops:
+    """The loops that those of a contraction become.
+
+    Attributes:
+        rows, columns: over tiles.
+        terms: over terms of a tile.
+        group: over warpgroups; None for one.
+        parts: over steps, of as many terms as an instruction takes.
+        row, column: of a step.
     """
-    cut = [
-        builder.split(qualified(n), size, tail="pad")
-        for n, size in ((c.row, ROWS * tile.groups), (c.column, tile.columns), (c.term, ROW // tile.size))
-    ]
-    if None in cut:
-        return None
-    (rows, row), (columns, column), (terms, term) = cut  # type: ignore[misc]
-    parts, term = builder.split(term, DEEP // tile.size, tail="exact") or ("", "")
-    group, row = (builder.split(row, ROWS, tail="exact") or ("", "")) if tile.groups > 1 else ("", row)
-    others = [qualified(n) for n in c.nest.reduction if n is not c.term]
-    inside = [*([group] if group else []), parts, row, column, term]
-    if not builder.try_apply(
-        "reorder", *(qualified(n) for n in c.outer), rows, columns, *others, terms, *inside
-    ):
-        return None
+
+    rows: LoopHandle
+    columns: LoopHandle
+    terms: LoopHandle
+    group: LoopHandle | None
+    parts: LoopHandle
+    row: LoopHandle
+    column: LoopHandle
+
+
+def _cut(builder: ScheduleBuilder, c: Contraction, tile: _Tile) -> _Loops:
+    """Cut the loops of a contraction."""
+    rows, row = builder.split(c.row, ROWS * tile.groups, tail="pad")
+    columns, column = builder.split(c.column, tile.columns, tail="pad")
+    terms, term = builder.split(c.term, ROW // tile.size, tail="pad")
+    parts, term = builder.split(term, DEEP // tile.size, tail="exact")
+    group = None
+    if tile.groups > 1:
+        group, row = builder.split(row, ROWS, tail="exact")
+    others = handles(n for n in c.nest.reduction if n is not c.term)
+    inside = [*filter(None, [group]), parts, row, column, term]
+    builder.apply("reorder", *handles(c.outer), rows, columns, *others, terms, *inside)
     if integer(builder.loop(terms).extent) == 1 and not any(
         isinstance(n, Select) for n in walk(c.nest.main.value)
-    ):
-        terms = fused(
-            builder, [*others, terms]
-        )  # of a window inside its field, whose positions have one tile of terms each
-    return rows, columns, terms, group, parts, row, column
+    ):  # a window inside its field, whose positions have one tile of terms each
+        terms = fuse_known(builder, [*others, terms])
+    return _Loops(rows, columns, terms, group, parts, row, column)
 
 
 def _ways(c: Contraction, tile: _Tile) -> list[Way]:
@@ -300,97 +325,105 @@ def _blocks(builder: ScheduleBuilder, tile: _Tile) -> int:
 
 
 def _dealt(
-    builder: ScheduleBuilder, loops: list[str], ways: Sequence[Way], box: Sequence[int], pair: int | None
-) -> tuple[list[str], str] | None:
-    """Bind loops over tiles to blocks, as many as a box says; names of the loops in which these
-    walk over all tiles, outermost first, and of the loop over the blocks of a cluster (empty if
-    there are none).
+    builder: ScheduleBuilder,
+    loops: list[LoopHandle],
+    ways: Sequence[Way],
+    box: Sequence[int],
+    pair: int | None,
+) -> tuple[list[LoopHandle], LoopHandle | None]:
+    """Bind loops over tiles to blocks, as many as a box says; the loops in which these walk over
+    all tiles, outermost first, and the loop over the blocks of a cluster (None if there are none).
     """
-    bound: list[str] = []
-    walks: dict[int, str] = {}
-    axes, cluster = iter("xyz"), ""
+    bound: list[LoopHandle] = []
+    walks: dict[int, LoopHandle] = {}
+    axes, cluster = iter("xyz"), None
     if pair is not None:
         loops, ways, box = list(loops), list(ways), list(box)
-        loops[pair], cluster = builder.split(loops[pair], CLUSTER, tail="exact") or ("", "")
+        loops[pair], cluster = builder.split(loops[pair], CLUSTER, tail="exact")
         ways[pair] = Way(ways[pair].count // CLUSTER, ways[pair].left * CLUSTER, ways[pair].right * CLUSTER)
         box[pair] //= CLUSTER
     for k in reversed(range(len(loops))):
-        if box[k] == 1 and ways[k].count > 1:
-            walks[k] = loops[k]
-            continue
-        owner, _, plain = loops[k].rpartition(".")
-        names = tuple(free_name(builder.kernel, owner, plain + letter) for letter in "oi")
         several = ways[k].count > box[k]
-        if box[k] == 1:
-            continue
-        options: dict[str, object] = {"at_most": box[k]}
-        options |= {} if names == (plain + "o", plain + "i") else {"names": names}
-        if not builder.try_apply("bind", loops[k], f"block.{next(axes)}", **(options if several else {})):
-            return None
-        bound.insert(0, f"{owner}.{names[1]}" if several else loops[k])
-        walks |= {k: f"{owner}.{names[0]}"} if several else {}
-    if cluster and not builder.try_apply("bind", cluster, "cluster.x"):
-        return None
+        if box[k] == 1 and several:
+            walks[k] = loops[k]
+        elif several:
+            walks[k], blocks = _bind_several(builder, loops[k], next(axes), box[k])
+            bound.insert(0, blocks)
+        elif box[k] > 1:
+            builder.apply("bind", loops[k], f"block.{next(axes)}")
+            bound.insert(0, loops[k])
+    if cluster is not None:
+        builder.apply("bind", cluster, "cluster.x")
     order = [walks[k] for k in order_of_rounds(ways, box)]
-    return (
-        (order, cluster)
-        if builder.try_apply("reorder", *bound, *([cluster] if cluster else []), *order)
-        else None
-    )
+    builder.apply("reorder", *bound, *filter(None, [cluster]), *order)
+    return order, cluster
+
+
+def _bind_several(
+    builder: ScheduleBuilder, loop: LoopHandle, axis: str, count: int
+) -> tuple[LoopHandle, LoopHandle]:
+    """Bind a loop to fewer blocks than it has iterations; the loop in which each of them walks over
+    its share, and the loop over blocks.
+    """
+    default = f"{loop.name}o", f"{loop.name}i"
+    walk, blocks = (free_name(builder.kernel, loop.tensor, name) for name in default)
+    options: dict[str, object] = {} if (walk, blocks) == default else {"names": (walk, blocks)}
+    builder.apply("bind", loop, f"block.{axis}", at_most=count, **options)
+    return loop.named(walk), loop.named(blocks)
 
 
 def _shared(
-    builder: ScheduleBuilder, access: Access, along: For, at: str, threads: tuple[int, ...], turned: bool
-) -> bool:
-    """Copy what a block reads at a time to shared memory, as descriptors say it lies; without
-    `threads` the loops of the copy stay.
+    builder: ScheduleBuilder,
+    access: Access,
+    along: For,
+    at: LoopHandle,
+    threads: tuple[int, ...],
+    turned: bool,
+) -> Tensor | None:
+    """Copy what a block reads at a time to shared memory, as descriptors say it lies; the copy,
+    None if it has not the two dimensions that they describe.
+
+    Args:
+        threads: of the block; without them the loops of the copy stay.
     """
-    buffer = builder.new_buffer("cache_read", access.tensor.name, at)
-    if buffer is None:
-        return False
-    builder.try_apply("set_scope", buffer.name, "shared")
+    buffer = builder.new_buffer("cache_read", access.tensor, at)
+    builder.try_apply("set_scope", buffer, "shared")
     long = [d for d, n in enumerate(buffer.shape) if integer(n) != 1]
     if (
         len(long) != 2
         or long[1] != buffer.rank - 1
         or (along.var in variables(unclamped(access.indices[-1]))) != turned
     ):
-        return False
-    return in_rows(builder, buffer, threads, neighbours(access))
+        return None
+    in_rows(builder, buffer, threads, neighbours(access))
+    return buffer
 
 
-def _in_lanes(builder: ScheduleBuilder, row: str, column: str) -> bool:
+def _in_lanes(builder: ScheduleBuilder, row: LoopHandle, column: LoopHandle) -> None:
     """What becomes of the sums of a tile, each in the thread that holds it: of 16 rows of its
     warp two, of every 8 columns a pair.
     """
-    cut: list[str] = []
-    for name, size in ((row, 16), (column, 8)):
-        outer, inner = builder.split(name, size, tail="exact") or ("", "")
-        both = builder.split(inner, 8 if size == 16 else 2, tail="exact") if inner else None
-        if both is None:
-            return False
-        cut += [outer, *both]
-    warps, halves, eighth, tiles, fours, pair = cut
-    owner = row.rpartition(".")[0]
-    if not builder.try_apply("reorder", warps, eighth, fours, tiles, halves, pair):
-        return False
-    if not builder.try_apply("fuse", warps, eighth, name="eighths") or not builder.try_apply(
-        "fuse", f"{owner}.eighths", fours, name="lane"
-    ):
-        return False
-    done = builder.try_apply("bind", f"{owner}.lane", "thread.x")
-    return (
-        done
-        and all([builder.try_apply("unroll", name) for name in (tiles, halves)])
-        and builder.try_apply("vectorize", pair)
-    )
+    warps, within = builder.split(row, 16, tail="exact")
+    halves, eighth = builder.split(within, 8, tail="exact")
+    tiles, within = builder.split(column, 8, tail="exact")
+    fours, pair = builder.split(within, 2, tail="exact")
+    builder.apply("reorder", warps, eighth, fours, tiles, halves, pair)
+    eighths = builder.fuse(warps, eighth, "eighths")
+    builder.apply("bind", builder.fuse(eighths, fours, "lane"), "thread.x")
+    builder.apply("unroll", tiles)
+    builder.apply("unroll", halves)
+    builder.apply("vectorize", pair)
 
 
 def _ahead(
-    builder: ScheduleBuilder, tile: _Tile, terms: str, buffers: Sequence[Tensor], around: Sequence[str]
+    builder: ScheduleBuilder,
+    tile: _Tile,
+    terms: LoopHandle,
+    buffers: Sequence[Tensor],
+    around: Sequence[LoopHandle],
 ) -> bool:
     """Copies run ahead in as many buffers as there is room for; with three or more, products of one
-    tile go on while the next begin.
+    tile go on while the next begin. True if there is room for two.
 
     Args:
         around: loops from one iteration of which to the next copies run on, outermost first.
@@ -405,9 +438,9 @@ def _ahead(
     )
     options: dict[str, object] = {"asynchronous": True}
     options |= {"lead": count - 2} if count > 2 else {}
-    if count < 2 or not (
-        (around and builder.try_apply("pipeline", terms, count, **options, through=around[0]))
-        or builder.try_apply("pipeline", terms, count, **options)
-    ):
+    if count < 2:
         return False
-    return builder.try_apply("async_mma", terms, *((1,) if count > 2 else ()))
+    if not around or not builder.try_apply("pipeline", terms, count, **options, through=around[0]):
+        builder.apply("pipeline", terms, count, **options)
+    builder.apply("async_mma", terms, *((1,) if count > 2 else ()))
+    return True

@@ -8,17 +8,22 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.handles import LoopHandle, handle, handles
 from texpr.autoschedule.core.nest import Nest
-from texpr.autoschedule.gpu.shared_memory import on_blocks
+from texpr.autoschedule.core.template import NoMatch, Scheduled
+from texpr.autoschedule.gpu.shared_memory import NOT_ON_BLOCKS, on_blocks
+from texpr.ir.expr import Tensor
 from texpr.ir.machine import Machine
 from texpr.schedule.analysis.access import Access
-from texpr.schedule.structure.loops import qualified
 from texpr.schedule.structure.tensors import bytes_of
 
 ROWS, TERMS = 64, 64
 """Rows and terms of a block."""
 REST_BYTES = 8 << 10
 """Of shared memory, for paddings and for what else is computed of a block of rows."""
+OTHER_OPERANDS = NoMatch("a weighted sum of several operands")
+NO_TILE = NoMatch("a part of an operand is no tile")
+OTHER_LOOPS = NoMatch("other loops than those over rows and their elements")
 
 
 @dataclass(slots=True)
@@ -40,6 +45,12 @@ class Parts:
     ends: list[str] = field(default_factory=list)
     outside: set[str] = field(default_factory=set)
 
+    def accumulator(self, label: str) -> Tensor | None:
+        """Where the sums of the tensor of a nest are added up, if that is a buffer of its own."""
+        name = self.nests[label].tensor_name
+        main = (n.main.tensor for n in self.nests.values() if n.tensor_name == name)
+        return next((t for t in main if t.name != name), None)
+
 
 def weighted(parts: Parts, depth: int) -> list[Nest]:
     """The nests that add up, block by block, what each row weights: sums of several elements a
@@ -56,27 +67,39 @@ class Work(ABC):
         tiles: whether instructions multiply tiles of factors that are rounded: these have no
             conditions, and exponentials may be powers of 2 where the machine has an instruction for
             them.
+        rows: by labels of nests, the loops over the rows of a block.
+        block, outer: the loop over blocks of rows, and those around it, which all nests share.
+        along: the loop over blocks of terms.
     """
 
     high, wide = ROWS, TERMS
     tiles = False
+    block: LoopHandle
+    outer: list[LoopHandle]
+    along: LoopHandle
 
     def __init__(self, builder: ScheduleBuilder, parts: Parts, depth: int) -> None:
         self.builder, self.parts, self.depth = builder, parts, depth
-        self.rows: dict[str, str] = {}
+        self.rows: dict[str, LoopHandle] = {}
         self.home = parts.ends[-1]
         self.last = parts.runs[-1]
 
-    def names(self, label: str) -> tuple[list[str], list[str]]:
-        """Qualified names of the loops over rows, and of those inside."""
-        names = [qualified(n) for n in self.parts.nests[label].spatial]
-        return names[: self.depth], names[self.depth :]
+    def loops(self, label: str) -> tuple[list[LoopHandle], list[LoopHandle]]:
+        """The loops over rows, and those inside."""
+        loops = handles(self.parts.nests[label].spatial)
+        return loops[: self.depth], loops[self.depth :]
+
+    def inner(self, label: str) -> list[LoopHandle]:
+        """The loops over the elements of a row, of a block of it where there are blocks."""
+        _, inner = self.loops(label)
+        return inner[1:] if label in (*self.parts.inside, *self.parts.runs) else inner
 
     def values(self) -> list[tuple[Nest, Access]] | None:
         """The nests of weighted sums, each with what it weights; None where one reads more than
         that.
         """
-        made = (*self.parts.inside, *(label[:-2] for label in self.parts.runs))
+        runs = (self.parts.nests[label].tensor_name for label in self.parts.runs)
+        made = (*self.parts.inside, *runs)
         found = [
             (n, [a for a in n.accesses[1:] if a.tensor.name not in made])
             for n in weighted(self.parts, self.depth)
@@ -85,44 +108,44 @@ class Work(ABC):
             [(n, others[0]) for n, others in found] if all(len(others) == 1 for _, others in found) else None
         )
 
-    def moved(self) -> bool:
+    def move(self) -> None:
         """All nests under one loop over blocks of rows, and one over blocks of terms."""
         builder, parts = self.builder, self.parts
         for label in (*parts.inside, *parts.runs, *parts.starts, *parts.ends):
-            rows, inner = self.names(label)
-            cut = builder.split(rows[-1], self.high)
-            if cut is None:
-                return False
-            self.rows[label] = cut[1]
-            if label not in (*parts.ends, *parts.starts) and not builder.try_apply(
-                "reorder", *rows[:-1], cut[0], inner[0], cut[1], *inner[1:]
-            ):
-                return False
+            rows, inner = self.loops(label)
+            block, self.rows[label] = builder.split(rows[-1], self.high)
+            if label not in (*parts.ends, *parts.starts):
+                builder.apply("reorder", *rows[:-1], block, inner[0], self.rows[label], *inner[1:])
             if label == self.home:
-                self.block, self.outer = cut[0], rows[:-1]
+                self.block, self.outer = block, rows[:-1]
             if label == self.last:
                 self.along = inner[0]
-        self.rows[parts.scores] = self.names(parts.scores)[0][-1]
-
-        def at(labels: list[str], loop: str) -> bool:
-            return all(
-                builder.try_apply("compute_at", label, loop, recompute=False) for label in reversed(labels)
-            )
+        self.rows[parts.scores] = handle(parts.nests[parts.scores].spatial[self.depth - 1])
 
         ordered = [n for n in parts.nests if n in (*parts.inside, *parts.runs) and n != self.last]
-        return (
-            at(parts.ends[:-1], self.block)
-            and at(ordered, self.along)
-            and at([self.last], self.block)
-            and at(parts.starts, self.block)
-            and builder.try_apply("compute_at", parts.scores, self.along, recompute=True)
-            and all(builder.try_apply("fold_storage", label[:-2], self.depth) for label in parts.runs)
-        )
+        self._compute_at(parts.ends[:-1], self.block)
+        self._compute_at(ordered, self.along)
+        self._compute_at([self.last], self.block)
+        self._compute_at(parts.starts, self.block)
+        builder.apply("compute_at", parts.scores, self.along, recompute=True)
+        for label in parts.runs:
+            builder.apply("fold_storage", parts.nests[label].tensor_name, self.depth)
 
-    def steps(self) -> list[str] | None:
-        """All of them; the name of the outermost loop."""
-        names = self.done() if self.moved() and self.shared_out() and self.fits() else None
-        return names if names is not None and self.ahead() else None
+    def _compute_at(self, labels: list[str], loop: LoopHandle) -> None:
+        for label in reversed(labels):
+            self.builder.apply("compute_at", label, loop, recompute=False)
+
+    def steps(self) -> Scheduled | NoMatch:
+        """All of them."""
+        self.move()
+        if (wrong := self.share_out()) is not None:
+            return wrong
+        if not self.fits():
+            return NoMatch("more shared memory than a block has")
+        if not on_blocks(self.builder, ([self.block], self.outer[-1:], self.outer[:-1])):
+            return NOT_ON_BLOCKS
+        self.run_ahead()
+        return Scheduled([self.block])
 
     @classmethod
     def known_to(cls, machine: Machine) -> bool:
@@ -134,12 +157,14 @@ class Work(ABC):
         return True
 
     @abstractmethod
-    def shared_out(self) -> bool:
-        """Rows among warps, what is beside them among lanes."""
+    def share_out(self) -> NoMatch | None:
+        """Share rows among warps, what is beside them among lanes; the reason where nests are not
+        such.
+        """
 
-    def ahead(self) -> bool:
-        """What goes on while threads do, once blocks of rows are blocks of threads."""
-        return True
+    @abstractmethod
+    def run_ahead(self) -> None:
+        """Let copies run ahead, once blocks of rows are blocks of threads."""
 
     def fits(self) -> bool:
         """Whether a block has the shared memory."""
@@ -153,12 +178,4 @@ class Work(ABC):
         return sum(
             self.high * self.wide * t.dtype.bytes if t.name in self.parts.nests else bytes_of(t)
             for t in shared
-        )
-
-    def done(self) -> list[str] | None:
-        """Blocks of rows are blocks of threads."""
-        return (
-            [self.block]
-            if on_blocks(self.builder, ([self.block], self.outer[-1:], self.outer[:-1]))
-            else None
         )

@@ -13,7 +13,7 @@ NeurIPS 2022.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.cost_model import COSTS
@@ -55,8 +55,8 @@ class Attention:
             else NoMatch("the machine has no such instructions")
         )
 
-    def apply(self, builder: ScheduleBuilder, match: str) -> Scheduled | NoMatch | None:
-        """The steps, or None where one is refused."""
+    def apply(self, builder: ScheduleBuilder, match: str) -> Scheduled | NoMatch:
+        """The steps."""
         return _scheduled(builder, match, self.way)
 
 
@@ -85,13 +85,12 @@ def _moves(terms: For, rows: Sequence[For]) -> bool:
     return variables(terms.extent) & {n.var for n in rows} == {rows[-1].var}
 
 
-def _scheduled(builder: ScheduleBuilder, maximum: str, way: type[Work]) -> Scheduled | NoMatch | None:
+def _scheduled(builder: ScheduleBuilder, maximum: str, way: type[Work]) -> Scheduled | NoMatch:
     nests = find_nests(builder.kernel)
     before, old = {n.label for n in nests}, next(n for n in nests if n.label == maximum)
     scores, depth = old.accesses[1].tensor.name, len(old.spatial)
     along = {"rows": way.high} if _moves(old.reduction[0], old.spatial) else {}
-    if not builder.try_apply("online_softmax", maximum, way.wide, **along, reassoc=True):
-        return None
+    builder.apply("online_softmax", maximum, way.wide, **along, reassoc=True)
     for name in dict.fromkeys(under_conditions(builder.kernel)) if way.tiles else ():
         builder.try_apply("mask_to_zero", name, finite=True)
     for name in (
@@ -104,13 +103,14 @@ def _scheduled(builder: ScheduleBuilder, maximum: str, way: type[Work]) -> Sched
     if parts is None:
         return NoMatch("a nest has other loops than rows and blocks")
     work = way(builder, parts, depth)
-    return Scheduled.of(work.steps()) if work.suits() else NoMatch("instructions do not multiply these tiles")
+    return work.steps() if work.suits() else NoMatch("instructions do not multiply these tiles")
 
 
 def _parts(builder: ScheduleBuilder, before: set[str], scores: str, depth: int) -> Parts | None:
     """What the nests are; None if some have other loops than rows and blocks."""
     nests = {n.label: n for n in find_nests(builder.kernel)}
-    running = {label[:-2] for label in nests if label.endswith(".1") and label not in before}
+    last = _last_of_running(nests, before)
+    running = last.keys()
     lengths = {t.name: t.shape[depth] for t in builder.kernel.temporaries if t.rank > depth}
     ends = [lengths[r] for r in running]
 
@@ -124,22 +124,17 @@ def _parts(builder: ScheduleBuilder, before: set[str], scores: str, depth: int) 
         )
 
     for label, n in nests.items():
-        if (
-            not n.reduction
-            and label.partition(".")[0] not in running
-            and along(label, 1)
-            and not builder.try_apply("inline", label)
-        ):
-            return None
+        if not n.reduction and n.tensor_name not in running and along(label, 1):
+            builder.apply("inline", label)
     nests = {n.label: n for n in find_nests(builder.kernel)}
     parts = Parts(nests, scores)
     final = set(running)
     for s in builder.kernel.body:
         assert isinstance(s, For)
         label, read = s.tensor, {n.tensor.name for n in walk(s) if isinstance(n, Read)}
-        own = label.partition(".")[0]
+        own = nests[label].tensor_name
         if own in running:
-            (parts.runs if label.endswith(".1") else parts.starts).append(label)
+            (parts.runs if label == last[own] else parts.starts).append(label)
         elif along(label, 0):
             parts.inside.append(label)
         elif read & final and _of_rows(nests[label], final, depth):
@@ -148,6 +143,17 @@ def _parts(builder: ScheduleBuilder, before: set[str], scores: str, depth: int) 
         elif label != scores:
             parts.outside |= read
     return parts if scores in nests and parts.runs and parts.ends else None
+
+
+def _last_of_running(nests: Mapping[str, Nest], before: set[str]) -> dict[str, str]:
+    """The tensors that `online_softmax` made of one start and what follows it, block after block,
+    each with the label of the latter.
+    """
+    labels: dict[str, list[str]] = {}
+    for label, nest in nests.items():
+        if label not in before:
+            labels.setdefault(nest.tensor_name, []).append(label)
+    return {name: of[-1] for name, of in labels.items() if len(of) > 1}
 
 
 def _of_rows(nest: Nest, final: set[str], depth: int) -> bool:

@@ -16,14 +16,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from texpr.autoschedule.core.handles import LoopHandle, handle
 from texpr.autoschedule.core.nest import Nest, constant_extent
+from texpr.autoschedule.core.template import NoMatch
 from texpr.autoschedule.gpu.attention.common import ROWS, weighted
 from texpr.autoschedule.gpu.attention.warps import DEEP, TALL, WIDE, ByWarps
 from texpr.autoschedule.gpu.row_reduction import LANES
 from texpr.autoschedule.gpu.shared_memory import ROW, in_rows, neighbours
 from texpr.ir.build import integer
+from texpr.ir.expr import Tensor
 from texpr.schedule.analysis.access import Access
-from texpr.schedule.structure.loops import qualified
 
 ELEMENTS = ROW // 2
 """Of a row of an operand, as warpgroups read it."""
@@ -58,105 +60,86 @@ class ByWarpgroup(ByWarps):
     def _instruction(self, columns: int, suffix: str = "") -> str:
         return f"wgmma_{self.kind()}_n{columns}{suffix}"
 
-    def shared_out(self) -> bool:
-        parts, self.begun = self.parts, list[str]()
+    def share_out(self) -> NoMatch | None:
+        """As warps do, each warpgroup with rows of its own."""
+        parts, self.begun = self.parts, list[LoopHandle]()
         made = parts.nests[parts.scores]
         # before copies have panels of them
-        self.panels, self.terms = self.builder.split_if_longer(
-            qualified(made.reduction[-1]), ELEMENTS, "exact"
-        )
+        self.panels, self.terms = self.builder.split_if_longer(made.reduction[-1], ELEMENTS, "exact")
         for label in (parts.scores, *parts.inside, *parts.runs, *parts.starts, *parts.ends):
             if self.groups > 1:
-                group, self.rows[label] = self.builder.split(self.rows[label], ROWS, tail="exact") or ("", "")
-                if not group or not self.builder.try_apply("bind", group, "thread.z"):
-                    return False
-        return super().shared_out()
+                group, self.rows[label] = self._cut(self.rows[label], ROWS)
+                self.builder.apply("bind", group, "thread.z")
+        return super().share_out()
 
-    def _copied(self, access: Access, at: str, copies: dict[str, str]) -> bool:
-        buffer = self.builder.new_buffer("cache_read", access.tensor.name, at)
-        if buffer is None:
-            return False
-        copies[access.tensor.name] = buffer.name
-        self.builder.try_apply("set_scope", buffer.name, "shared")
+    def _copy(self, access: Access, at: LoopHandle) -> Tensor | None:
+        """A copy of an operand in shared memory, in swizzled rows."""
+        buffer = self.builder.new_buffer("cache_read", access.tensor, at)
+        self.builder.try_apply("set_scope", buffer, "shared")
         long = [d for d, n in enumerate(buffer.shape) if integer(n) != 1]
+        if len(long) != 2 or long[1] != buffer.rank - 1:
+            return None
         whole = at == self.along and self.builder.machine.has_bulk_copy
         threads = () if whole else (self.groups, WARPS, LANES) if self.groups > 1 else (WARPS, LANES)
-        return (
-            len(long) == 2
-            and long[1] == buffer.rank - 1
-            and in_rows(self.builder, buffer, threads, neighbours(access))
-        )
+        in_rows(self.builder, buffer, threads, neighbours(access))
+        return buffer
 
-    def _scores(self, made: Nest, copies: dict[str, str]) -> bool:
+    def _scores(self, made: Nest, copies: dict[Tensor, Tensor]) -> bool:
         """The first product, and what is made of it."""
         builder, label = self.builder, self.parts.scores
-        row, column = self.rows[label], qualified(made.spatial[-1])
-        cut = self._cut((self.terms, DEEP))
-        if cut is None:
-            return False
-        steps = [*([self.panels] if self.panels else []), cut[0]]
-        if not builder.try_apply("reorder", *steps, row, column, cut[1]):
-            return False
-        builder.try_apply("set_scope", made.main.tensor.name, "register")
+        row, column = self.rows[label], handle(made.spatial[-1])
+        parts, term = self._cut(self.terms, DEEP)
+        steps = [*filter(None, [self.panels]), parts]
+        builder.apply("reorder", *steps, row, column, term)
+        builder.try_apply("set_scope", made.main.tensor, "register")
         builder.try_apply("set_scope", label, "register")
-        return self._begun(row, steps, self.wide) and self._in_warps(row, column)
+        self._begin(row, steps, self._instruction(self.wide), self.wide)
+        self._share_warps(row, column)
+        return True
 
-    def _sums(self, nest: Nest, copy: str, values: Access) -> bool:
+    def _sum(self, nest: Nest, copy: Tensor, values: Access) -> bool:
         """The second product: exponentials are rounded in the lanes that have them."""
         builder, row = self.builder, self.rows[nest.label]
         width = next(n for n in COLUMNS if constant_extent(nest.spatial[-1]) % n == 0)
-        chunks, column = builder.split_if_longer(qualified(nest.spatial[-1]), width, "exact")
-        cut = self._cut((qualified(nest.reduction[-1]), self.wide))
-        inner = None if cut is None else self._cut((cut[1], DEEP))
-        if cut is None or inner is None:
-            return False
-        block, (steps, term) = cut[0], inner
-        around = [chunks] if chunks else []
-        if not builder.try_apply("reorder", *around, block, steps, row, column, term):
-            return False
-        rounded = self._rounded(nest, block)
-        if rounded is None:
-            return False
-        return (
-            self._in_warps(*rounded, pairs=True)
-            and self._begun(row, [steps], width, "_ra_tb")
-            and self._in_warps(row, column, around)
-        )
+        chunks, column = builder.split_if_longer(nest.spatial[-1], width, "exact")
+        block, within = self._cut(nest.reduction[-1], self.wide)
+        steps, term = self._cut(within, DEEP)
+        around = [] if chunks is None else [chunks]
+        builder.apply("reorder", *around, block, steps, row, column, term)
+        rounded_row, rounded_column = self._round(nest, block)
+        self._share_warps(rounded_row, rounded_column, pairs=True)
+        self._begin(row, [steps], self._instruction(width, "_ra_tb"), width)
+        self._share_warps(row, column, around)
+        return True
 
-    def _begun(self, row: str, steps: list[str], columns: int, suffix: str = "") -> bool:
-        """The tiles of a product, and its zeros before, run by instructions."""
-        builder = self.builder
+    def _begin(self, row: LoopHandle, steps: list[LoopHandle], instruction: str, columns: int) -> None:
+        """Replace the tiles of a product, and its zeros before, by instructions."""
         self.begun.append(steps[0])
-        return (
-            builder.try_apply("tensorize", row, f"zero_wgmma_n{columns}")
-            and builder.try_apply("tensorize", row, self._instruction(columns, suffix), reassoc=True)
-            and all([builder.try_apply("unroll", name) for name in steps])
-        )
+        self.builder.apply("tensorize", row, f"zero_wgmma_n{columns}")
+        self.builder.apply("tensorize", row, instruction, reassoc=True)
+        for loop in steps:
+            self.builder.apply("unroll", loop)
 
-    def _in_warps(self, row: str, column: str, around: Sequence[str] = (), *, pairs: bool = False) -> bool:
+    def _share_warps(
+        self, row: LoopHandle, column: LoopHandle, around: Sequence[LoopHandle] = (), *, pairs: bool = False
+    ) -> None:
         """The elements of 64 rows, each in the lane of its warp that holds it as a sum; of two
         types of 16 bits in `pairs`.
         """
-        cut = self._cut((row, TALL), (column, WIDE))
-        if cut is None:
-            return False
-        warps, row, tiles, column = cut
-        done = self.builder.try_apply(
-            "reorder", warps, *around, tiles, row, column
-        ) and self.builder.try_apply("bind", warps, "thread.y")
-        share = self._pairs if pairs else self._tiles
-        return done and share([*around, tiles], row, column)
+        warps, row = self._cut(row, TALL)
+        tiles, column = self._cut(column, WIDE)
+        self.builder.apply("reorder", warps, *around, tiles, row, column)
+        self.builder.apply("bind", warps, "thread.y")
+        share = self._share_pairs if pairs else self._share_tiles
+        share([*around, tiles], row, column)
 
-    def ahead(self) -> bool:
-        """The next block is copied while one is multiplied; the steps of a product are begun
-        together.
-        """
-        builder, along = self.builder, self.along
-        return (
-            builder.try_apply("pipeline", along, 2, asynchronous=True)
-            and all(builder.try_apply("commit_mma_group", loop) for loop in self.begun)
-            and (not builder.machine.has_bulk_copy or builder.try_apply("bulk_copy", along))
-        )
+    def run_ahead(self) -> None:
+        """Copy the next block while one is multiplied; begin the steps of a product together."""
+        self.builder.apply("pipeline", self.along, 2, asynchronous=True)
+        for loop in self.begun:
+            self.builder.apply("commit_mma_group", loop)
+        if self.builder.machine.has_bulk_copy:
+            self.builder.apply("bulk_copy", self.along)
 
 
 class ByTwoWarpgroups(ByWarpgroup):
