@@ -24,6 +24,7 @@ from tests.targets.gpu.test_warpgroups import SM90, script
 from texpr import poly
 from texpr.autoschedule.gpu import shared_memory as staging
 from texpr.autoschedule.gpu import warpgroup_gemm as by_warpgroups
+from texpr.autoschedule.gpu.gpu_costs import GpuCosts
 from texpr.autoschedule.gpu.persistent_grid import Way, at_once, order_of_rounds, rows_together
 from texpr.compiler import pipeline
 from texpr.ir.expr import Expr, Node, Read, Var, index
@@ -260,7 +261,7 @@ def test_by_default(most: int, walks: int, given: Case, monkeypatch: pytest.Monk
     """On a processor where few blocks run at once: they walk over all tiles, two of each cluster
     where there are two by two.
     """
-    monkeypatch.setattr(by_warpgroups, "FEW_TILES", 1)
+    monkeypatch.setattr(by_warpgroups, "GPU_COSTS", GpuCosts(few_tiles=1))
     monkeypatch.setattr(by_warpgroups, "at_once", lambda ways, _: at_once(ways, most))
     s = scheduled(given)
     assert s.script().count("max_blocks") == walks and "through=" in s.script() and "bulk_copy" in s.script()

@@ -19,6 +19,7 @@ from tests.targets.gpu.sass import count, instructions, loops
 from tests.targets.gpu.test_ptx import assemble
 from tests.targets.gpu.test_warpgroups import SM90
 from texpr.autoschedule.gpu import warpgroup_gemm as warpgroups
+from texpr.autoschedule.gpu.gpu_costs import GpuCosts
 from texpr.targets import compile_kernel, emit_llvm
 
 LEFT = (
@@ -68,7 +69,7 @@ def test_emulated(turned: str, given: Case, few: int, monkeypatch: pytest.Monkey
     """With tiles for few blocks, and for many of them; any number of rows and columns, and terms
     that fill no tile.
     """
-    monkeypatch.setattr(warpgroups, "FEW_TILES", few)
+    monkeypatch.setattr(warpgroups, "GPU_COSTS", GpuCosts(few_tiles=few))
     lines = scheduled(given).script()
     assert (
         f'{turned}", reassoc=True)' in lines

@@ -138,24 +138,6 @@ class CommonCosts(CostModel):
     """Elements that are divided by one number, from which on its reciprocal is worth a place of
     its own.
     """
-    # gpu.sums
-    gpu_few_elements: int = 64
-    """Elements whose sums leave most of the processors of a GPU idle."""
-    gpu_long_column: int = 256
-    """Terms of a column from which on several threads share it."""
-    gpu_part_terms: int = 1 << 13
-    """Terms of a part of a long sum on a GPU."""
-    # gpu.contraction
-    gpu_tile_side: int = 32
-    """Rows and columns from which on a tile of a block pays."""
-    # gpu.attention.driver
-    attention_side: int = 32
-    """Elements that a row of scores has of each operand, at least."""
-    # gpu.persistent_grid
-    grid_rows_saved: int = 8
-    """One in so many rows less that are read make another order of tiles worth it."""
-    grid_more_rounds: int = 32
-    """One in so many rounds more than single tiles would take are worth it."""
 
 
 COSTS = CommonCosts()

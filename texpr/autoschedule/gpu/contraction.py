@@ -6,17 +6,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.nest import Nest, extent
 from texpr.autoschedule.core.template import NO_REDUCTION, NOT_A_PRODUCT, NoMatch
+from texpr.autoschedule.gpu.gpu_costs import GPU_COSTS
 from texpr.autoschedule.gpu.shared_memory import is_product
 from texpr.ir.loop import For
 from texpr.schedule.analysis.access import Access
 
 TALL = 16
-"""Rows of an instruction's tile, for a warp."""
-FEW_TILES = 128
-"""Tiles below which smaller ones keep more processors busy."""
+"""Rows of an instruction's tile, for a warp (PTX ISA, `mma`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,20 +73,20 @@ def contraction(nest: Nest) -> Contraction | NoMatch:
     rows = [
         n for n in nest.spatial if n is not column and left.stride(n.var) != 0 and right.stride(n.var) == 0
     ]
-    row = max(rows, key=lambda n: (filling(n, 2 * COSTS.gpu_tile_side), extent(n)), default=None)
+    row = max(rows, key=lambda n: (filling(n, 2 * GPU_COSTS.tile_side), extent(n)), default=None)
     if row is None or left.stride(column.var) != 0 or 0 in (left.stride(term.var), right.stride(term.var)):
         return NoMatch("no operand for the rows alone, or one that terms do not move")
-    if extent(column) < COSTS.gpu_tile_side or extent(term) < COSTS.gpu_tile_side // 2:
+    if extent(column) < GPU_COSTS.tile_side or extent(term) < GPU_COSTS.tile_side // 2:
         return NoMatch("few columns or terms")
     pairs = [(a, b) for a in rows for b in rows if a is not b]
     best = max(pairs, key=lambda pair: filling(pair[0], TALL) * filling(pair[1], 4), default=None)
     if best is not None and filling(best[0], TALL) * filling(best[1], 4) > filling(
-        row, 2 * COSTS.gpu_tile_side
+        row, 2 * GPU_COSTS.tile_side
     ):
         return Contraction(nest, *best, column, term, left, right)
     return (
         Contraction(nest, row, None, column, term, left, right)
-        if extent(row) >= COSTS.gpu_tile_side
+        if extent(row) >= GPU_COSTS.tile_side
         else NoMatch("few rows")
     )
 

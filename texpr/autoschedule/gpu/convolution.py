@@ -24,28 +24,12 @@ from texpr.autoschedule.core.nest import Nest, extent
 from texpr.autoschedule.core.numbers import even
 from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
 from texpr.autoschedule.gpu.contraction import no_product
+from texpr.autoschedule.gpu.gpu_costs import GPU_COSTS
 from texpr.autoschedule.gpu.shared_memory import NOT_ON_BLOCKS, on_blocks, shared
 from texpr.ir.affine import linear
 from texpr.ir.build import integer
 from texpr.ir.loop import For
 from texpr.schedule.analysis.access import Access, unclamped
-
-LEAST_CHANNELS = 8
-LEAST_POSITIONS = 32
-LEAST_TERMS = 8
-POSITION_THREADS, CHANNEL_THREADS = 32, 8
-POSITIONS_EACH, CHANNELS_EACH = 4, 8
-"""Sums of a thread, if there are enough blocks."""
-FEW_BLOCKS = 128
-"""Blocks below which smaller ones keep more processors busy."""
-TERMS = 64
-"""Terms of a tile, at most."""
-SHARED_BYTES = 32 << 10
-"""Of a tile, at most: several blocks run at once."""
-MOST_PRODUCTS = 320
-"""Products of a thread that are written out."""
-MOST_SHORT = 25
-"""Places of a window that a thread may have all of, which then share what they read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +82,7 @@ def _windows(nest: Nest) -> _Windows | NoMatch:
         return wrong
     if (
         any(integer(n.extent) is None for n in nest.reduction)
-        or prod(map(extent, nest.reduction)) < LEAST_TERMS
+        or prod(map(extent, nest.reduction)) < GPU_COSTS.convolution_terms
     ):
         return NoMatch("few terms, or a number that only the call knows")
     found = [
@@ -120,7 +104,11 @@ def _parts(nest: Nest, weights: Access, field: Access) -> _Windows | None:
         ]
 
     channel, positions = max(alone(weights, field), key=extent, default=None), alone(field, weights)
-    if channel is None or extent(channel) < LEAST_CHANNELS or prod(map(extent, positions)) < LEAST_POSITIONS:
+    if (
+        channel is None
+        or extent(channel) < GPU_COSTS.convolution_channels
+        or prod(map(extent, positions)) < GPU_COSTS.convolution_positions
+    ):
         return None
     return _Windows(nest, channel, tuple(positions), weights, field)
 
@@ -138,20 +126,20 @@ def _cut_positions(w: _Windows) -> list[_Part]:
     """A box of positions: short loops whole in a thread, threads along the two innermost others,
     then some positions for each thread.
     """
-    short, room = set[For](), MOST_SHORT
+    short, room = set[For](), GPU_COSTS.window_places
     for loop in reversed(w.positions):
         if _is_place(w, loop) and extent(loop) <= room and len(short) + 1 < len(w.positions):
             short.add(loop)
             room //= extent(loop)
     long = [n for n in reversed(w.positions) if n not in short][:2]
     threads: dict[For, int] = {}
-    left = POSITION_THREADS
+    left = GPU_COSTS.position_threads
     for loop in long:
         most = left // 2 if loop is long[0] and len(long) > 1 and extent(long[1]) > 1 else left
         threads[loop] = min(most, _power(extent(loop)))
         left //= threads[loop]
     each = {loop: extent(loop) for loop in short}
-    more = 1 if short else POSITIONS_EACH
+    more = 1 if short else GPU_COSTS.thread_positions
     for loop in reversed(long):
         each[loop] = min(more, _power(-(-extent(loop) // threads[loop])))
         more //= each[loop]
@@ -177,11 +165,11 @@ def _channels_each(w: _Windows, parts: list[_Part]) -> int:
     """
     sums = prod(p.each for p in parts)
     blocks = prod(map(extent, w.outer)) * prod(-(-extent(p.loop) // (p.each * p.threads)) for p in parts)
-    each = CHANNELS_EACH if sums <= POSITIONS_EACH else CHANNELS_EACH // 2
+    each = GPU_COSTS.thread_channels if sums <= GPU_COSTS.thread_positions else GPU_COSTS.thread_channels // 2
     while each > 1 and (
-        extent(w.channel) <= each // 2 * CHANNEL_THREADS
-        or blocks * extent(w.channel) < FEW_BLOCKS * each * CHANNEL_THREADS
-        and each > CHANNELS_EACH // 2
+        extent(w.channel) <= each // 2 * GPU_COSTS.channel_threads
+        or blocks * extent(w.channel) < GPU_COSTS.few_blocks * each * GPU_COSTS.channel_threads
+        and each > GPU_COSTS.thread_channels // 2
     ):
         each //= 2
     return each
@@ -246,9 +234,9 @@ def _scheduled(builder: ScheduleBuilder, w: _Windows) -> Scheduled | NoMatch:
         found.cut(builder, part.loop, part.threads, part.each, target.stride(part.loop.var) or 0)
     positions, found.blocks = found.blocks, []
     each = _channels_each(w, parts)
-    found.cut(builder, w.channel, CHANNEL_THREADS, each, target.stride(w.channel.var) or 0)
+    found.cut(builder, w.channel, GPU_COSTS.channel_threads, each, target.stride(w.channel.var) or 0)
     outer, tile = handles(w.outer), {p.loop: p.each * p.threads for p in parts}
-    terms = _cut_terms(builder, w, tile | {w.channel: each * CHANNEL_THREADS})
+    terms = _cut_terms(builder, w, tile | {w.channel: each * GPU_COSTS.channel_threads})
     threads = sorted(found.threads, key=lambda t: (t.stride, str(t.loop)), reverse=True)
     around = [*outer, *found.blocks, *positions, *terms.outside]
     builder.apply("reorder", *around, *(t.loop for t in threads), *terms.inside, *found.own)
@@ -300,7 +288,7 @@ def _terms_of_tile(w: _Windows, tile: dict[For, int]) -> list[tuple[For, int]]:
     """The loops over terms, innermost first, and how many iterations of each a tile has: as many
     terms as there is memory for.
     """
-    most = TERMS
+    most = GPU_COSTS.tile_terms
     while True:
         found: list[tuple[For, int]] = []
         room = most
@@ -309,7 +297,7 @@ def _terms_of_tile(w: _Windows, tile: dict[For, int]) -> list[tuple[For, int]]:
             found.append((loop, n))
             room = room // n if n == extent(loop) else 1
         boxes = (_box(a, tile | dict(found)) * a.tensor.dtype.bytes for a in (w.field, w.weights))
-        if sum(boxes) <= SHARED_BYTES or most == 1:
+        if sum(boxes) <= GPU_COSTS.tile_bytes or most == 1:
             return found
         most //= 2
 
@@ -329,5 +317,5 @@ def _written_out(builder: ScheduleBuilder, own: list[LoopHandle], terms: list[Lo
     count = 1
     for loop in reversed(terms + own):
         count *= extent(builder.loop(loop))
-        if loop in own or count <= MOST_PRODUCTS:
+        if loop in own or count <= GPU_COSTS.unrolled_products:
             builder.try_apply("unroll", loop)

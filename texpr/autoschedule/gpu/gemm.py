@@ -16,14 +16,15 @@ from dataclasses import dataclass
 from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
-from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.handles import LoopHandle, handles
 from texpr.autoschedule.core.nest import Nest, extent
 from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
-from texpr.autoschedule.gpu.contraction import FEW_TILES, TALL, Contraction, contraction
+from texpr.autoschedule.gpu.contraction import TALL, Contraction, contraction
+from texpr.autoschedule.gpu.gpu_costs import GPU_COSTS
 from texpr.autoschedule.gpu.mma_fragments import in_lanes
 from texpr.autoschedule.gpu.row_reduction import LANES, VECTOR_BYTES
 from texpr.autoschedule.gpu.shared_memory import (
+    LEAST_ASYNC_COPY,
     NOT_ON_BLOCKS,
     Rows,
     fragments,
@@ -37,13 +38,6 @@ from texpr.ir.build import integer
 from texpr.ir.expr import Mul
 from texpr.ir.identities import is_rounded
 from texpr.schedule.structure.tensors import bytes_of
-
-MOST_BUFFERS = 4
-WRITTEN_OUT = 2
-"""Terms of a thread's sums without a jump: of more, so many operands are fetched ahead that
-registers are spilled, or one block alone has them."""
-LEAST_COPY = 4
-"""Bytes from which on a thread copies to shared memory without waiting."""
 
 
 class WarpGemm:
@@ -91,7 +85,7 @@ def _by_threads(builder: ScheduleBuilder, c: Contraction) -> Scheduled | NoMatch
     long.
     """
     tiles = prod(extent(n) for n in (*c.outer, c.row, c.column)) // (128 * 128)
-    large = tiles >= FEW_TILES and min(extent(c.row), extent(c.column)) > 2 * COSTS.gpu_tile_side
+    large = tiles >= GPU_COSTS.few_tiles and min(extent(c.row), extent(c.column)) > 2 * GPU_COSTS.tile_side
     size = 8 if large and c.nest.main.tensor.dtype.bytes <= 4 else 4
     vector = min(4, VECTOR_BYTES // c.nest.main.tensor.dtype.bytes)
     rows, row = builder.split(c.row, 16 * size, tail="pad")
@@ -105,7 +99,8 @@ def _by_threads(builder: ScheduleBuilder, c: Contraction) -> Scheduled | NoMatch
     builder.apply("reorder", *outer, rows, columns, *others, terms, *inside)
     builder.try_apply("set_scope", c.nest.main.tensor, "register")
     ahead = (
-        builder.machine.has_async_copy and min(a.tensor.dtype.bytes for a in (c.left, c.right)) >= LEAST_COPY
+        builder.machine.has_async_copy
+        and min(a.tensor.dtype.bytes for a in (c.left, c.right)) >= LEAST_ASYNC_COPY
     )
     apart = [
         shared(builder, access, along, terms, (16, 16), turned=access.stride(along.var) != 1, alone=ahead)
@@ -118,7 +113,7 @@ def _by_threads(builder: ScheduleBuilder, c: Contraction) -> Scheduled | NoMatch
     builder.try_apply("unroll", row)
     builder.try_apply("unroll", halves)
     builder.try_apply("vectorize", column)
-    _, written_out = builder.try_split(term, WRITTEN_OUT, tail="exact") or (None, term)
+    _, written_out = builder.try_split(term, GPU_COSTS.unrolled_terms, tail="exact") or (None, term)
     builder.try_apply("unroll", written_out)
     if ahead:
         _begun_ahead(builder, terms, apart)
@@ -206,7 +201,7 @@ def _by_warps(builder: ScheduleBuilder, c: Contraction, instruction: str) -> Sch
     cores = _CORES[instruction]
     rows = extent(c.row) * (1 if c.upper is None else extent(c.upper))
     tiles = prod(map(extent, c.outer)) * (rows * extent(c.column) // (128 * 128))
-    many = tiles >= FEW_TILES and min(rows, extent(c.column)) > 2 * COSTS.gpu_tile_side
+    many = tiles >= GPU_COSTS.few_tiles and min(rows, extent(c.column)) > 2 * GPU_COSTS.tile_side
     high, tall, wide = (2, cores.tallest, 4) if many else (2, 32, 2)
     deep = cores.terms
     cut = _cut_rows(builder, c, high * tall, tall, cores.rows)
@@ -238,7 +233,7 @@ def _by_warps(builder: ScheduleBuilder, c: Contraction, instruction: str) -> Sch
         builder.try_apply("unroll", loop)
     if (
         builder.machine.has_async_copy
-        and min(neighbours(a) * a.tensor.dtype.bytes for a in (c.left, c.right)) >= LEAST_COPY
+        and min(neighbours(a) * a.tensor.dtype.bytes for a in (c.left, c.right)) >= LEAST_ASYNC_COPY
     ):
         _begun_ahead(builder, terms, far)
     for each in far:
@@ -329,6 +324,6 @@ def _begun_ahead(builder: ScheduleBuilder, terms: LoopHandle, far: list[Rows]) -
         if running is None
         else min(builder.machine.shared_bytes, running.shared_bytes // 2 - running.reserved)
     )
-    buffers = min(MOST_BUFFERS, room // shared, integer(builder.loop(terms).extent) or MOST_BUFFERS)
+    buffers = min(GPU_COSTS.buffers, room // shared, integer(builder.loop(terms).extent) or GPU_COSTS.buffers)
     if buffers > 1:
         builder.try_apply("pipeline", terms, buffers, asynchronous=True)

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from texpr.autoschedule.core.cost_model import COSTS
+from texpr.autoschedule.gpu.gpu_costs import GPU_COSTS
 
 MOST_AXES = 3
-"""Along which there are blocks."""
+"""Axes along which there are blocks: x, y and z."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def at_once(ways: Sequence[Way], most: int) -> tuple[int, ...] | None:
     found = (
         box
         for box in _boxes(ways, most)
-        if prod(-(-w.count // n) for w, n in zip(ways, box)) <= rounds + rounds // COSTS.grid_more_rounds
+        if prod(-(-w.count // n) for w, n in zip(ways, box)) <= rounds + rounds // GPU_COSTS.grid_more_rounds
     )
     return min(found, key=lambda box: (_read(ways, box), box), default=None)
 
@@ -66,7 +66,7 @@ def rows_together(rows: int, columns: int, high: int, wide: int, most: int) -> i
     if rows * columns <= most:
         return 1
     best = min((g for g in range(1, min(rows, most) + 1) if rows % g == 0), key=read)
-    return best if read(best) * COSTS.grid_rows_saved <= read(1) * (COSTS.grid_rows_saved - 1) else 1
+    return best if read(best) * GPU_COSTS.grid_rows_saved <= read(1) * (GPU_COSTS.grid_rows_saved - 1) else 1
 
 
 def _boxes(ways: Sequence[Way], most: int) -> Iterator[tuple[int, ...]]:

@@ -15,6 +15,7 @@ from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.handles import LoopHandle, handles, sum_loop
 from texpr.autoschedule.core.nest import Nest, extent, unmarked_nests
 from texpr.autoschedule.core.template import Among, NoMatch, Scheduled, Stage
+from texpr.autoschedule.gpu.gpu_costs import GPU_COSTS
 from texpr.ir.build import integer
 from texpr.ir.expr import Read, Tensor
 from texpr.ir.loop import For
@@ -22,16 +23,11 @@ from texpr.ir.traverse import walk
 from texpr.schedule.structure.loops import free_name, stores
 
 LANES = 32
-MOST_WARPS = 8
-VECTORS = 4
-"""Vectors of a row for each thread, from which on more warps take part."""
-ROWS_TOGETHER = 4
-"""Rows of a block, where a warp has one."""
-MOST_HELD = 64
-"""Elements of a row that a thread keeps in registers."""
-SHORTEST = 32
+"""Lanes of a warp (CUDA C++ Programming Guide)."""
 VECTOR_BYTES = 16
+"""Bytes that a thread loads or stores at once, at most (PTX ISA, `ld`)."""
 _FOLDED = ("f32", "f64", "i32", "i64")
+"""Types of which the lanes of a warp fold a number each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +154,7 @@ def _of_rows(nests: list[Nest]) -> set[str]:
 
 def _fits(loop: For) -> bool:
     length = integer(loop.extent)
-    return length is not None and length <= MOST_WARPS * LANES * MOST_HELD
+    return length is not None and length <= GPU_COSTS.row_warps * LANES * GPU_COSTS.row_registers
 
 
 def _depth(nest: Nest, nests: list[Nest], done: Set[int]) -> int | None:
@@ -195,7 +191,7 @@ def _sums_row(nest: Nest) -> bool:
     return (
         nest.main.update in ("add", "max", "min")
         and nest.main.tensor.dtype.name in _FOLDED
-        and extent(loop) >= SHORTEST
+        and extent(loop) >= GPU_COSTS.short_row
         and 1 in strides
         and all(s in (0, 1) for s in strides)
         and not nest.recurrent
@@ -233,7 +229,9 @@ def _row(nests: list[Nest], depth: int) -> _Row:
     if length is None or length % vector or length < LANES * vector:
         vector = 1
     warps = 1
-    while warps < MOST_WARPS and warps * LANES * vector * VECTORS < max(map(extent, loops)):
+    while warps < GPU_COSTS.row_warps and warps * LANES * vector * GPU_COSTS.row_vectors < max(
+        map(extent, loops)
+    ):
         warps *= 2
     return _Row(warps, vector, None if length is None else -(-length // (warps * LANES * vector)))
 
@@ -242,7 +240,7 @@ def _held(builder: ScheduleBuilder, nests: list[Nest], depth: int, row: _Row) ->
     """Intermediates of which each thread uses only what it has made itself: they stay in its
     registers.
     """
-    if row.parts is None or row.parts * row.vector > MOST_HELD:
+    if row.parts is None or row.parts * row.vector > GPU_COSTS.row_registers:
         return []
     made = {
         n.main.tensor
@@ -296,7 +294,11 @@ def _finish(builder: ScheduleBuilder, shares: _Shares, row: _Row) -> None:
     _bind(builder, shares.threads, row)
     if shares.vector is not None:
         builder.try_apply("vectorize", shares.vector)
-    if shares.parts is not None and row.parts is not None and row.parts * row.vector <= MOST_HELD:
+    if (
+        shares.parts is not None
+        and row.parts is not None
+        and row.parts * row.vector <= GPU_COSTS.row_registers
+    ):
         builder.try_apply("unroll", shares.parts)
 
 
@@ -348,7 +350,7 @@ def _bind_rows(builder: ScheduleBuilder, rows: list[LoopHandle], row: _Row) -> N
         return
     blocks: LoopHandle | None = fuse_known(builder, rows)
     if row.warps == 1:
-        blocks, warps = builder.split_if_longer(blocks, ROWS_TOGETHER, "guard")
+        blocks, warps = builder.split_if_longer(blocks, GPU_COSTS.rows_per_block, "guard")
         builder.try_apply("bind", warps, "thread.y")
     if blocks is not None:
         builder.try_apply("bind", blocks, "block.x")

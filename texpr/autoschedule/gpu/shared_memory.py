@@ -12,6 +12,7 @@ from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.handles import LoopHandle, copy_loop, copy_loops
 from texpr.autoschedule.core.layouts import dimension_names, layout_with_last_dim
 from texpr.autoschedule.core.template import NoMatch
+from texpr.autoschedule.gpu.gpu_costs import GPU_COSTS
 from texpr.autoschedule.gpu.persistent_grid import rows_together
 from texpr.autoschedule.gpu.row_reduction import LANES, VECTOR_BYTES, fuse_known
 from texpr.ir.affine import linear
@@ -22,12 +23,13 @@ from texpr.ir.loop import For
 from texpr.ir.traverse import variables
 from texpr.schedule.analysis.access import Access, unclamped
 
-MOST_UNROLLED = 8
-"""Rounds of a copy that are worth code of their own."""
 ROW = 128
-"""Bytes of a row of an operand that a warpgroup multiplies."""
+"""Bytes of a row of an operand that a warpgroup multiplies (PTX ISA, `wgmma`, 128-byte swizzle)."""
 UNITS = 8
-"""Units of 16 bytes that lie in different banks."""
+"""Units of 16 bytes that lie in different banks: there are 32 of 4 bytes (CUDA C++ Programming
+Guide, shared memory)."""
+LEAST_ASYNC_COPY = 4
+"""Bytes that a thread copies to shared memory without waiting, at least (PTX ISA, `cp.async`)."""
 NOT_ON_BLOCKS = NoMatch("loops that blocks would have to divide for")
 
 
@@ -238,7 +240,10 @@ def filled(builder: ScheduleBuilder, loops: list[LoopHandle], vector: int, threa
             builder.try_apply("bind", bound, f"thread.{axis}")
         else:
             builder.try_apply("bind", rest, f"thread.{axis}")
-    if rounds is not None and (integer(builder.loop(rounds).extent) or LANES) <= MOST_UNROLLED:
+    if (
+        rounds is not None
+        and (integer(builder.loop(rounds).extent) or LANES) <= GPU_COSTS.unrolled_copy_rounds
+    ):
         builder.try_apply("unroll", rounds)
     if inner is not None:
         builder.try_apply("vectorize", inner)

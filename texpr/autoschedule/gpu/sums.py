@@ -8,20 +8,17 @@ from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.collapsible import are_one
-from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.handles import handles
 from texpr.autoschedule.core.nest import Nest, extent
 from texpr.autoschedule.core.template import NO_REDUCTION, NoMatch, Rewritten, Scheduled, Stage
+from texpr.autoschedule.gpu.gpu_costs import GPU_COSTS
 from texpr.autoschedule.gpu.row_reduction import LANES, fuse_known
 from texpr.ir.build import integer
 from texpr.ir.loop import For
 from texpr.schedule.structure.loops import free_name
 
-MOST_PARTS = 1 << 9
-FEW_THREADS = 512
-"""Of a block, where blocks would be few."""
 SECTOR = 32
-"""Bytes that memory gives at once."""
+"""Bytes that memory gives at once: a part of a line (CUDA C++ Best Practices Guide, coalescing)."""
 
 
 class CollapsedTerms:
@@ -76,8 +73,8 @@ class GpuSplitReduction:
             return NoMatch("a recurrence, or elements along several loops")
         longest = max(nest.reduction, key=extent)
         if (
-            prod(map(extent, nest.spatial)) > COSTS.gpu_few_elements
-            or (integer(longest.extent) or 0) < 4 * COSTS.gpu_part_terms
+            prod(map(extent, nest.spatial)) > GPU_COSTS.few_sums
+            or (integer(longest.extent) or 0) < 4 * GPU_COSTS.part_terms
         ):
             return NoMatch("enough sums for all processors, or short ones")
         return nest, longest
@@ -85,7 +82,9 @@ class GpuSplitReduction:
     def apply(self, builder: ScheduleBuilder, match: tuple[Nest, For]) -> Scheduled:
         """The steps."""
         nest, longest = match
-        parts, _ = builder.split(longest, max(COSTS.gpu_part_terms, -(-extent(longest) // MOST_PARTS)))
+        parts, _ = builder.split(
+            longest, max(GPU_COSTS.part_terms, -(-extent(longest) // GPU_COSTS.most_parts))
+        )
         builder.apply("rfactor", parts, reassoc=True)
         if nest.spatial:
             builder.try_apply("fission", nest.spatial[0])
@@ -128,7 +127,7 @@ def _sums_columns(nest: Nest) -> bool:
     """Whether neighbouring elements are added to neighbouring sums, which are long."""
     if (
         len(nest.reduction) != 1
-        or extent(nest.reduction[0]) < COSTS.gpu_long_column
+        or extent(nest.reduction[0]) < GPU_COSTS.long_column
         or nest.main.update not in ("add", "max", "min")
     ):
         return False
@@ -144,6 +143,6 @@ def _block(builder: ScheduleBuilder, nest: Nest) -> tuple[int, int]:
     size = max(a.tensor.dtype.bytes for a in nest.accesses[1:] if a.stride(nest.spatial[-1].var) == 1)
     few = prod(map(extent, nest.spatial)) < LANES * builder.machine.processors
     lanes = min(LANES, SECTOR // size) if few else LANES
-    if extent(nest.reduction[0]) < 4 * COSTS.gpu_long_column:
+    if extent(nest.reduction[0]) < 4 * GPU_COSTS.long_column:
         return lanes, LANES // 4
-    return lanes, FEW_THREADS // lanes if few else LANES
+    return lanes, GPU_COSTS.column_threads // lanes if few else LANES

@@ -25,10 +25,18 @@ from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.handles import LoopHandle, handles
 from texpr.autoschedule.core.nest import Nest, extent
 from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
-from texpr.autoschedule.gpu.contraction import FEW_TILES, Contraction, contraction, filling
+from texpr.autoschedule.gpu.contraction import Contraction, contraction, filling
+from texpr.autoschedule.gpu.gpu_costs import GPU_COSTS
 from texpr.autoschedule.gpu.persistent_grid import Way, at_once, order_of_rounds
 from texpr.autoschedule.gpu.row_reduction import VECTOR_BYTES, fuse_known
-from texpr.autoschedule.gpu.shared_memory import NOT_ON_BLOCKS, ROW, in_rows, neighbours, tiles_on_blocks
+from texpr.autoschedule.gpu.shared_memory import (
+    LEAST_ASYNC_COPY,
+    NOT_ON_BLOCKS,
+    ROW,
+    in_rows,
+    neighbours,
+    tiles_on_blocks,
+)
 from texpr.ir.build import integer
 from texpr.ir.expr import Select, Tensor
 from texpr.ir.loop import For
@@ -39,25 +47,13 @@ from texpr.schedule.structure.loops import free_name
 from texpr.schedule.structure.tensors import bytes_of
 
 THREADS = 128
+"""Threads of a warpgroup."""
 ROWS = 64
-"""Of a warpgroup."""
+"""Rows of a warpgroup's instructions (PTX ISA, `wgmma`)."""
 DEEP = 32
 """Bytes of the terms of an instruction."""
 TILES = ((2, 256), (2, 128), (1, 256), (2, 64), (1, 128), (1, 64))
 """Warpgroups and columns of a block, from the most that operands are read for once to the least."""
-MUCH = 0.8
-"""Of what tiles that fit best would use of their elements: others have to use so much."""
-LEAST_COPY = 4
-"""Bytes that a thread copies without waiting, at least."""
-MOST_BUFFERS = 4
-MOST_BLOCKS = 2
-"""Of a processor at once: more are not worth fewer buffers."""
-CLUSTER = 2
-"""Blocks of a cluster: more of them wait for each other, and find room together on fewer
-processors.
-"""
-OTHERS = 56
-"""Registers of a thread beside those for its sums."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +78,7 @@ class _Tile:
     @property
     def registers(self) -> int:
         """Of a thread, about."""
-        return ROWS * self.columns // THREADS + OTHERS
+        return ROWS * self.columns // THREADS + GPU_COSTS.other_registers
 
     @property
     def threads(self) -> tuple[int, ...]:
@@ -194,7 +190,11 @@ def _with_one_row(c: Contraction) -> Contraction:
     positions, the loop over images.
     """
     row = max(reversed(c.rows), key=lambda n: (filling(n, ROWS), extent(n)))
-    return replace(c, row=row, upper=None) if c.upper is not None and filling(row, ROWS) >= MUCH else c
+    return (
+        replace(c, row=row, upper=None)
+        if c.upper is not None and filling(row, ROWS) >= GPU_COSTS.tile_efficiency
+        else c
+    )
 
 
 def _tile(builder: ScheduleBuilder, c: Contraction) -> _Tile | None:
@@ -212,7 +212,7 @@ def _tile(builder: ScheduleBuilder, c: Contraction) -> _Tile | None:
         or not builder.machine.has_async_copy
     ):
         return None
-    if min(neighbours(a) * a.tensor.dtype.bytes for a in (c.left, c.right)) < LEAST_COPY:
+    if min(neighbours(a) * a.tensor.dtype.bytes for a in (c.left, c.right)) < LEAST_ASYNC_COPY:
         return None
     turned = "".join(letter for letter, way in zip("ab", ways) if way)
     suffix = f"_t{turned}" if turned else ""
@@ -226,7 +226,8 @@ def _tile(builder: ScheduleBuilder, c: Contraction) -> _Tile | None:
     fitting = [
         t
         for t, used in zip(found, uses)
-        if used >= MUCH * max(uses) and count >= FEW_TILES * t.groups * ROWS * t.columns
+        if used >= GPU_COSTS.tile_efficiency * max(uses)
+        and count >= GPU_COSTS.few_tiles * t.groups * ROWS * t.columns
     ]
     return next(iter(fitting or found[-1:]), None)
 
@@ -303,14 +304,14 @@ def _pair(builder: ScheduleBuilder, c: Contraction, tile: _Tile, box: Sequence[i
     have the larger operand in common; None where there are no clusters, or tiles that would have no
     neighbour.
     """
-    rows, columns = len(c.outer), len(c.outer) + 1
+    rows, columns, cluster = len(c.outer), len(c.outer) + 1, GPU_COSTS.cluster_blocks
     counts = {k: w.count for k, w in enumerate(_ways(c, tile))}
     order = (rows, columns) if tile.columns >= ROWS * tile.groups else (columns, rows)
     return next(
         (
             k
             for k in order
-            if builder.machine.cluster_blocks >= CLUSTER and counts[k] % CLUSTER == box[k] % CLUSTER == 0
+            if builder.machine.cluster_blocks >= cluster and counts[k] % cluster == box[k] % cluster == 0
         ),
         None,
     )
@@ -321,7 +322,9 @@ def _blocks(builder: ScheduleBuilder, tile: _Tile) -> int:
     running = builder.machine.multiprocessor
     if running is None:
         return 0
-    return max(1, min(MOST_BLOCKS, resident(running, THREADS * tile.groups, 0, tile.registers)[0]))
+    return max(
+        1, min(GPU_COSTS.resident_blocks, resident(running, THREADS * tile.groups, 0, tile.registers)[0])
+    )
 
 
 def _dealt(
@@ -339,9 +342,10 @@ def _dealt(
     axes, cluster = iter("xyz"), None
     if pair is not None:
         loops, ways, box = list(loops), list(ways), list(box)
-        loops[pair], cluster = builder.split(loops[pair], CLUSTER, tail="exact")
-        ways[pair] = Way(ways[pair].count // CLUSTER, ways[pair].left * CLUSTER, ways[pair].right * CLUSTER)
-        box[pair] //= CLUSTER
+        size, way = GPU_COSTS.cluster_blocks, ways[pair]
+        loops[pair], cluster = builder.split(loops[pair], size, tail="exact")
+        ways[pair] = Way(way.count // size, way.left * size, way.right * size)
+        box[pair] //= size
     for k in reversed(range(len(loops))):
         several = ways[k].count > box[k]
         if box[k] == 1 and several:
@@ -432,9 +436,9 @@ def _ahead(
     if running is not None:
         room = min(room, running.shared_bytes // _blocks(builder, tile) - running.reserved)
     count = min(
-        MOST_BUFFERS,
+        GPU_COSTS.warpgroup_buffers,
         room // sum(map(bytes_of, buffers)),
-        max(2, integer(builder.loop(terms).extent) or MOST_BUFFERS),
+        max(2, integer(builder.loop(terms).extent) or GPU_COSTS.warpgroup_buffers),
     )
     options: dict[str, object] = {"asynchronous": True}
     options |= {"lead": count - 2} if count > 2 else {}

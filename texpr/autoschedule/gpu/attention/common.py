@@ -11,6 +11,7 @@ from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.handles import LoopHandle, handle, handles
 from texpr.autoschedule.core.nest import Nest
 from texpr.autoschedule.core.template import NoMatch, Scheduled
+from texpr.autoschedule.gpu.attention.attention_costs import ATTENTION_COSTS
 from texpr.autoschedule.gpu.shared_memory import NOT_ON_BLOCKS, on_blocks
 from texpr.ir.expr import Tensor
 from texpr.ir.machine import Machine
@@ -18,9 +19,7 @@ from texpr.schedule.analysis.access import Access
 from texpr.schedule.structure.tensors import bytes_of
 
 ROWS, TERMS = 64, 64
-"""Rows and terms of a block."""
-REST_BYTES = 8 << 10
-"""Of shared memory, for paddings and for what else is computed of a block of rows."""
+"""Rows and terms of a block: as many rows as a warpgroup multiplies (PTX ISA, `wgmma`)."""
 OTHER_OPERANDS = NoMatch("a weighted sum of several operands")
 NO_TILE = NoMatch("a part of an operand is no tile")
 OTHER_LOOPS = NoMatch("other loops than those over rows and their elements")
@@ -168,7 +167,7 @@ class Work(ABC):
 
     def fits(self) -> bool:
         """Whether a block has the shared memory."""
-        return self.shared_bytes() <= self.builder.machine.shared_bytes - REST_BYTES
+        return self.shared_bytes() <= self.builder.machine.shared_bytes - ATTENTION_COSTS.spare_shared_bytes
 
     def shared_bytes(self) -> int:
         """What is said to be in shared memory; of tensors that nests fill, which are larger

@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
-from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.nest import Nest, extent, find_nests
 from texpr.autoschedule.core.template import Among, NoMatch, Scheduled, Stage
+from texpr.autoschedule.gpu.attention.attention_costs import ATTENTION_COSTS
 from texpr.autoschedule.gpu.attention.common import Parts, Work
 from texpr.autoschedule.gpu.attention.threads import ByThreads
 from texpr.autoschedule.gpu.attention.warpgroups import BY_WARPGROUPS
@@ -74,7 +74,7 @@ def _of_products(builder: ScheduleBuilder, maximum: Nest, nests: Sequence[Nest])
         return False
     made = scores[0]
     enough = (
-        all(extent(n) >= COSTS.attention_side for n in made.spatial[-2:])
+        all(extent(n) >= ATTENTION_COSTS.score_side for n in made.spatial[-2:])
         and len(made.spatial) == len(maximum.spatial) + 1
     )
     return enough and made.main.update == "add" and len(made.reduction) == 1 and is_product(made.main.value)

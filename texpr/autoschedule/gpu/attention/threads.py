@@ -8,18 +8,16 @@ from texpr.autoschedule.core.handles import LoopHandle, handle, handles, sum_loo
 from texpr.autoschedule.core.layouts import layout_with_last_dim
 from texpr.autoschedule.core.nest import constant_extent
 from texpr.autoschedule.core.template import NoMatch
+from texpr.autoschedule.gpu.attention.attention_costs import ATTENTION_COSTS
 from texpr.autoschedule.gpu.attention.common import OTHER_LOOPS, OTHER_OPERANDS, ROWS, Work
-from texpr.autoschedule.gpu.row_reduction import LANES, MOST_WARPS
+from texpr.autoschedule.gpu.gpu_costs import GPU_COSTS
+from texpr.autoschedule.gpu.row_reduction import LANES
 from texpr.autoschedule.gpu.shared_memory import copied
 from texpr.ir.build import integer
 from texpr.ir.expr import Tensor
 
-EACH = ROWS // MOST_WARPS
+EACH = ROWS // GPU_COSTS.row_warps
 """Rows of a warp."""
-WIDEST = 128
-"""Weighted sums of a row, at most: they stay in registers."""
-STEP = 4
-"""Terms of a product that are written out: neighbours of a row come from shared memory at once."""
 
 
 class ByThreads(Work):
@@ -36,7 +34,7 @@ class ByThreads(Work):
         if sums is None:
             return OTHER_OPERANDS
         for n, values in sums:
-            if not 0 < constant_extent(n.spatial[-1]) <= WIDEST:
+            if not 0 < constant_extent(n.spatial[-1]) <= ATTENTION_COSTS.thread_sums:
                 return NoMatch("rows of more weighted sums than stay in registers")
             self._copy(values.tensor, self.along, turned=False)
         labels = (parts.scores, *parts.inside, *parts.runs, *parts.starts, *parts.ends)
@@ -47,7 +45,7 @@ class ByThreads(Work):
         neighbours.
         """
         builder = self.builder
-        buffer = copied(builder, tensor, at, (MOST_WARPS, LANES), 1)
+        buffer = copied(builder, tensor, at, (GPU_COSTS.row_warps, LANES), 1)
         if turned:
             first = next(d for d, n in enumerate(buffer.shape) if integer(n) != 1)
             builder.apply("layout", buffer, layout_with_last_dim(buffer, first))
@@ -75,7 +73,12 @@ class ByThreads(Work):
         builder, own = self.builder, self.parts.nests[label].tensor_name
         parts, lanes = builder.split_if_longer(inner, LANES, "guard")
         written = [rows[1], *filter(None, [parts])]
-        steps = [loop for t in terms for loop in builder.split_if_longer(t, STEP, "guard") if loop]
+        steps = [
+            loop
+            for t in terms
+            for loop in builder.split_if_longer(t, ATTENTION_COSTS.unrolled_terms, "guard")
+            if loop
+        ]
         builder.apply("reorder", rows[0], lanes, *steps, *written)
         builder.apply("bind", lanes, "thread.x")
         for loop in (*written, *steps[1:2]):

@@ -19,6 +19,7 @@ from math import prod
 from texpr.autoschedule.core.handles import LoopHandle, handle
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.template import NoMatch
+from texpr.autoschedule.gpu.attention.attention_costs import ATTENTION_COSTS
 from texpr.autoschedule.gpu.attention.common import ROWS, weighted
 from texpr.autoschedule.gpu.attention.warps import DEEP, TALL, WIDE, ByWarps
 from texpr.autoschedule.gpu.row_reduction import LANES
@@ -28,12 +29,11 @@ from texpr.ir.expr import Tensor
 from texpr.schedule.analysis.access import Access
 
 ELEMENTS = ROW // 2
-"""Of a row of an operand, as warpgroups read it."""
+"""Elements of 16 bits of a row of an operand, as warpgroups read it."""
 WARPS = 4
+"""Warps of a warpgroup."""
 COLUMNS = (128, 64)
 """Weighted sums of a row that an instruction adds to."""
-WIDEST = 128
-"""Weighted sums of a row, at most: they stay in registers, those of a block beside those so far."""
 
 
 class ByWarpgroup(ByWarps):
@@ -45,7 +45,7 @@ class ByWarpgroup(ByWarps):
         """As for warps, where whole rows of operands are copied 16 bytes at a time."""
         made, sums = self.parts.nests[self.parts.scores], weighted(self.parts, self.depth)
         accesses = [*made.accesses[1:], *(a for _, a in self.values() or ())]
-        narrow = all(constant_extent(n.spatial[-1]) <= WIDEST for n in sums)
+        narrow = all(constant_extent(n.spatial[-1]) <= ATTENTION_COSTS.warpgroup_sums for n in sums)
         plain = all(a.stride(made.reduction[-1].var) == 1 for a in made.accesses[1:])
         full = self.fills([(made.reduction[-1], ELEMENTS), *((n.spatial[-1], ELEMENTS) for n in sums)])
         return (

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from texpr.autoschedule.core.handles import LoopHandle, copy_loops
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.template import NoMatch
+from texpr.autoschedule.gpu.attention.attention_costs import ATTENTION_COSTS
 from texpr.autoschedule.gpu.attention.common import NO_TILE, OTHER_LOOPS, OTHER_OPERANDS, ROWS, Work, weighted
 from texpr.autoschedule.gpu.mma_fragments import whole_lanes
 from texpr.autoschedule.gpu.row_reduction import LANES
@@ -27,14 +28,8 @@ from texpr.ir.machine import Machine
 from texpr.schedule.analysis.access import Access
 
 TALL, WIDE, DEEP = 16, 8, 16
-"""Rows, columns and terms of an instruction's tile."""
+"""Rows, columns and terms of an instruction's tile (PTX ISA, `mma`)."""
 WARPS = ROWS // TALL
-COLUMNS = 64
-"""Weighted sums of a row that are added up at a time."""
-WIDEST = 192
-"""Weighted sums of a row, at most: they stay in registers, and leave room for a tile of both
-products.
-"""
 
 
 def _factors(value: Expr) -> str | None:
@@ -66,7 +61,7 @@ class ByWarps(Work):
         made, sums = self.parts.nests[self.parts.scores], weighted(self.parts, self.depth)
         sizes = [(made.reduction[-1], DEEP), *((n.spatial[-1], DEEP) for n in sums)]
         plain = all(a.stride(made.reduction[-1].var) == 1 for a in made.accesses[1:])
-        narrow = all(constant_extent(n.spatial[-1]) <= WIDEST for n in sums)
+        narrow = all(constant_extent(n.spatial[-1]) <= ATTENTION_COSTS.warp_sums for n in sums)
         return (
             plain
             and narrow
@@ -156,7 +151,9 @@ class ByWarps(Work):
         operands are tiles.
         """
         builder = self.builder
-        chunks, columns = builder.split_if_longer(nest.spatial[-1], COLUMNS, "exact")
+        chunks, columns = builder.split_if_longer(
+            nest.spatial[-1], ATTENTION_COSTS.warp_sums_at_once, "exact"
+        )
         warps, row = self._cut(self.rows[nest.label], TALL)
         tiles, column = self._cut(columns, WIDE)
         steps, term = self._cut(nest.reduction[-1], DEEP)
