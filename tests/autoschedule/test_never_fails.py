@@ -12,6 +12,7 @@ import pytest
 import texpr as tx
 from texpr import autodiff
 from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.handles import LoopHandle
 from texpr.autoschedule.core.nest import find_nests
 from texpr.autoschedule.cpu.elementwise.elementwise import VectorizedElements
 from texpr.autoschedule.driver import auto
@@ -164,11 +165,10 @@ def test_a_loop_that_is_gone_has_one_iteration():
     builder = ScheduleBuilder(
         tx.schedule(tx.op(SOFTMAX), N=64, M=300).kernel, find_target("x86-64-v3").machine
     )
-    assert (
-        builder.extents("Y.k") == [300]
-        and builder.extents("Y.gone") == [1]
-        and builder.split_if_longer("Y.gone", 4) == ("", "Y.gone")
-    )
+    loop, gone = LoopHandle("Y", "k"), LoopHandle("Y", "gone")
+    assert builder.extents(loop) == [300] and builder.extents(gone) == [1]
+    assert builder.split_if_longer(gone, 4) == (None, gone)
+    assert builder.surviving_loops([loop, gone]) == [loop]
     assert UNSCHEDULED == "unscheduled"
 
 

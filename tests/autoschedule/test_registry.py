@@ -153,7 +153,7 @@ for name in ("AttentionByTwoWarpgroups", "AttentionByWarpgroup", "AttentionByWar
 
 
 def taken(choice: Choice) -> set[str]:
-    return {each.template for each in choice.decisions}
+    return {each.template for each in choice.decisions if each.template is not None}
 
 
 def chosen(case: Case) -> Choice:
@@ -248,7 +248,7 @@ def test_what_no_template_takes_is_left_as_it_is():
     )
     assert apply_first(builder, (Refuses(),), None, "Y") is None and builder.steps == []
     (decision,) = builder.decisions
-    assert (decision.template, decision.rejected) == ("", (("Refuses", "it does not fit"),))
+    assert (decision.template, decision.rejected) == (None, (("Refuses", "it does not fit"),))
 
 
 def test_a_fault_undoes_the_choices_for_its_nest(monkeypatch: pytest.MonkeyPatch):

@@ -41,7 +41,7 @@ def test_a_default_schedule_says_why(text: str, sizes: dict[str, int], golden):
 def test_a_nest_has_one_entry_and_a_reason_is_said_once():
     said = show_decisions(
         [
-            Decision("", "", (("A", "no chain"),)),
+            Decision(None, None, (("A", "no chain"),)),
             Decision("Y", "B", (("A", "no sum"),)),
             Decision("m", "C"),
             Decision("Y", "D", (("C", "no sum"), ("B", "again"), ("E", "far"))),

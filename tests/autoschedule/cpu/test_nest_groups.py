@@ -7,10 +7,10 @@ import pytest
 
 import texpr as tx
 from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.handles import handles
 from texpr.autoschedule.core.nest import find_nests
 from texpr.autoschedule.cpu.producer_chains import in_common
 from texpr.ir.machine import Machine
-from texpr.schedule.structure.loops import qualified
 
 POOLED = """op pooled(X: f32[N, C, 24, 24]) -> (Y: f32[N, C, 12, 12], Z: f32[N, C, 12, 12]) {
   Y[n, c, y, x] = max(r in 0..2, q in 0..2: X[n, c, 2*y + r, 2*x + q])
@@ -54,10 +54,7 @@ def test_loops_are_in_common_while_alike_and_nothing_is_read_again(
         tx.schedule(tx.op(text), **sizes).kernel, Machine(16, 32, (32 << 10, 1 << 20), 2)
     )
     first, second = find_nests(builder.kernel)
-    assert (
-        in_common(builder, first, *([qualified(n) for n in nest.spatial] for nest in (first, second)), 1)
-        == depth
-    )
+    assert in_common(builder, first, *(handles(nest.spatial) for nest in (first, second)), 1) == depth
 
 
 def test_columns_that_are_summed_are_no_rows():

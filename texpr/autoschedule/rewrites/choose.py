@@ -10,7 +10,6 @@ from texpr.autoschedule.gpu.gemm import factors_for
 from texpr.autoschedule.rewrites.contraction_order import in_least_order
 from texpr.schedule.steps.algebra.reciprocal import divided
 from texpr.schedule.steps.algebra.tanh_to_sigmoid import with_shifted_tanh
-from texpr.schedule.structure.loops import qualified
 
 
 def choose_rewrites(builder: ScheduleBuilder) -> None:
@@ -37,7 +36,6 @@ def on_tensor_cores(builder: ScheduleBuilder) -> None:
     them then.
     """
     if builder.machine.tf32:
-        for name in [
-            qualified(n.reduction[-1]) for n in find_nests(builder.kernel) if factors_for(builder, n) == "f32"
-        ]:
-            builder.try_apply("tf32", name)
+        nests = [n for n in find_nests(builder.kernel) if factors_for(builder, n) == "f32"]
+        for nest in nests:
+            builder.try_apply("tf32", nest.reduction[-1])

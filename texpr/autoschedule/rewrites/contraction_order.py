@@ -21,12 +21,12 @@ from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.nest import Nest, constant_extent, find_nests
 from texpr.ir.build import integer
 from texpr.ir.expr import Var
+from texpr.ir.loop import For
 from texpr.ir.machine import Machine
 from texpr.ir.tensor import Equation
 from texpr.ir.traverse import variables
 from texpr.schedule.steps.algebra.factor_out import STEP, factors
 from texpr.schedule.structure.equations import equations_of, reduction_along
-from texpr.schedule.structure.loops import qualified
 
 WORTHWHILE = 0.8
 """Share of the work as it is written, below which another order is taken."""
@@ -57,10 +57,10 @@ def _multiplied(builder: ScheduleBuilder, nest: Nest) -> bool:
     found = _product(builder, nest)
     if found is None or len(found[0].factors) < 3 or prod(map(constant_extent, nest.reduction)) <= FEW_TERMS:
         return False
-    product, names = found
+    product, loops = found
     pair, cost = product.best_pair()
     return product.is_worth(cost) and builder.try_apply(
-        "premultiply", names[product.terms[-1]], *pair, reassoc=True
+        "premultiply", loops[product.terms[-1]], *pair, reassoc=True
     )
 
 
@@ -69,16 +69,16 @@ def _taken(builder: ScheduleBuilder, nest: Nest) -> bool:
     found = _product(builder, nest)
     if found is None:
         return False
-    product, names = found
+    product, loops = found
     first, cost = product.best()
     return (
         bool(first)
         and product.is_worth(cost)
-        and builder.try_apply(STEP, *(names[v] for v in product.terms if v in first), reassoc=True)
+        and builder.try_apply(STEP, *(loops[v] for v in product.terms if v in first), reassoc=True)
     )
 
 
-def _product(builder: ScheduleBuilder, nest: Nest) -> tuple[_Product, dict[Var, str]] | None:
+def _product(builder: ScheduleBuilder, nest: Nest) -> tuple[_Product, dict[Var, For]] | None:
     """The product that a nest sums, and the loops of its indices; None where orders are not
     compared: two factors, conditions, ranges that depend on each other or on sizes that are not
     known.
@@ -109,16 +109,13 @@ def _product(builder: ScheduleBuilder, nest: Nest) -> tuple[_Product, dict[Var, 
     given = [(frozenset(variables(f) & extents.keys()), operations(f)) for f in factors(old.body)]
     if len(given) < 3 and not any(v.isdisjoint(a.var for a in old.axes) for v, _ in given):
         return None
-    names = {
-        axis.var: qualified(loop)
-        for loop, each in zip(nest.reduction, along)
-        if each is not None
-        for axis in (each[2],)
+    loops = {
+        axis.var: loop for loop, each in zip(nest.reduction, along) if each is not None for axis in (each[2],)
     }
     result = frozenset(a.var for a in e.axes)
     return _Product(
         builder.machine, old.dtype.bytes, tuple(given), result, tuple(a.var for a in old.axes), extents
-    ), names
+    ), loops
 
 
 _Factor = tuple[frozenset[Var], int]

@@ -16,7 +16,6 @@ from texpr.autoschedule.core.nest import Nest, boundary_iterations, constant_ext
 from texpr.autoschedule.core.template import NO_REDUCTION, NOT_A_PRODUCT, NoMatch, Scheduled, Stage
 from texpr.autoschedule.cpu.gemm.packed import PackedGemm
 from texpr.ir.loop import For
-from texpr.schedule.structure.loops import qualified
 
 
 class CollapsedRows:
@@ -51,9 +50,7 @@ def _collapsed(builder: ScheduleBuilder, nest: Nest) -> Nest:
     one = nest
     while (pair := _pair(one)) is not None:
         outer, inner = pair
-        if not builder.try_apply(
-            "fuse", qualified(outer), qualified(inner), name=outer.var.name + inner.var.name
-        ):
+        if not builder.try_fuse(outer, inner, outer.var.name + inner.var.name):
             break
         one = next(
             n
