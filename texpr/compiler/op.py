@@ -68,7 +68,8 @@ class Op(callable.Callable):
         self._constants = frozenset(c.name for c in signature.constants)
         self._calls: dict[tuple, _BoundCalls] = {}
         self._natives: dict[tuple, Callable[..., object]] = {}
-        self._become(self._general)
+        self._unrecorded = self._general
+        self._become(self._dispatch)
 
     def program(
         self,
@@ -93,6 +94,14 @@ class Op(callable.Callable):
             if make is op and len(arguments[0]) <= _SHORT_TEXT:
                 kernel_cache.remember_origin(made, repr((arguments, key[:2], sorted(absent))))
         return self._programs[key]
+
+    def _dispatch(self, *arrays: object, **options: object) -> object:
+        """Compute it, or record it for tensors: these may have recorded such a call before."""
+        if arrays and options.get("out") is None:
+            recorded = getattr(type(arrays[0]), "recorded_call", None)
+            if recorded is not None:
+                return recorded(arrays[0], self._unrecorded, arrays[1:], options)
+        return self._general(*arrays, **options)
 
     def _general(self, *arrays: object, **options: object) -> object:
         """Compute it. Constants and `out=` by name; inputs by position or name. Native code is

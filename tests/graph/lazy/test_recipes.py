@@ -163,3 +163,39 @@ def test_many_users_that_are_gone_are_forgotten():
     for _ in range(500):
         (x * 2.0).numpy()
     assert len(x.users) <= 64
+
+
+BOTH = """op both(X: f32[N], Y: f32[N]; by = 1) -> (A: f32[N], B: f32[N]) {
+  A[i] = X[i] + Y[i] * by
+  B[i] = X[i] - Y[i] * by }"""
+
+
+def test_operators_by_name(monkeypatch: pytest.MonkeyPatch):
+    """With several results, constants, and an input by name; programs are looked up once."""
+    both, x = tx.op(BOTH), np.arange(5, dtype="f4")
+
+    def compute(k: int) -> list[np.ndarray]:
+        a, b = tx.tensor(x + k), tx.tensor(x * 2)
+        first, second = both(a, b, by=3)
+        named = both(a, Y=b)[1]
+        return [first.numpy(), second.numpy(), named.numpy(), tx.ops.softmax(a, axis=0).numpy()]
+
+    compute(0)
+    monkeypatch.setattr(type(both), "_first_call", None)
+    for k in (1, 2):
+        first, second, named, soft = compute(k)
+        a, b = x + k, x * 2
+        np.testing.assert_array_equal(first, a + b * 3)
+        np.testing.assert_array_equal(second, a - b * 3)
+        np.testing.assert_array_equal(named, a - b)
+        np.testing.assert_allclose(soft, np.exp(a - a.max()) / np.exp(a - a.max()).sum(), rtol=1e-6)
+
+
+def test_operators_of_tensors_and_arrays_in_turns():
+    both, x = tx.op(BOTH), np.arange(5, dtype="f4")
+    for _ in range(3):
+        np.testing.assert_array_equal(both(x, x)[0], x + x)
+        np.testing.assert_array_equal(both(tx.tensor(x), tx.tensor(x + 1))[0].numpy(), x + x + 1)
+        np.testing.assert_array_equal(both(tx.tensor(x), x + 2)[0].numpy(), x + x + 2)
+        with pytest.raises(CallError):
+            both(tx.tensor(x), tx.tensor(np.ones(4, "f4")))

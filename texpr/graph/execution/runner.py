@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from statistics import median
 from typing import Any
 
@@ -68,12 +69,12 @@ class Runner:
         self._reads_late = any(memory.root(t) in interface.data for n in order.in_place for t in n.inputs)
         self._lock = RunLock(self._name)
 
-    @property
+    @cached_property
     def inputs(self) -> tuple[Any, ...]:
         """Arrays of the data inputs that stay."""
         return tuple(self._memory.fixed[t] for t in self._interface.data)
 
-    @property
+    @cached_property
     def results(self) -> tuple[Any, ...]:
         """Arrays that hold the results after `compute`, until the next one."""
         return tuple(self._memory.fixed[t] for t in self._interface.results)

@@ -539,7 +539,7 @@ def apply_program(
     Raises:
         CallError: shapes that do not fit.
     """
-    sizes, packs = bind_call(program, [a.shape for a in arguments])
+    specs = _result_specs(program, tuple([a.shape for a in arguments]))
     node = Node(program, arguments, cache, common_device(program.name, arguments))
     if node.device != gpu.HOST:
         for formal, a in zip(program.inputs, arguments):
@@ -552,9 +552,9 @@ def apply_program(
                 # where it is; else it would be computed where this is. Values of data alone are
                 # checked on a device
                 a.realize()
+    on_host = node.device == gpu.HOST
     results = tuple(
-        Tensor(caller_shape(t, sizes, packs), t.dtype, node=node, index=k)
-        for k, t in enumerate(program.outputs)
+        [Tensor(s.shape, s.dtype, None, node, k, s if on_host else None) for k, s in enumerate(specs)]
     )
     node.outputs = tuple(map(weakref.ref, results))
     grows = is_recording() and any(a.requires_grad and not a.stops for a in arguments)
@@ -565,6 +565,26 @@ def apply_program(
     if node.depth > MOST_WAITING:
         results[0].realize()
     return results
+
+
+_SPECS: dict[tuple[int, tuple[Shape, ...]], tuple[Program, tuple[Spec, ...]]] = {}
+"""By the identity of a program, which is kept, and the shapes of its arguments."""
+
+
+def _result_specs(program: Program, shapes: tuple[Shape, ...]) -> tuple[Spec, ...]:
+    """Shapes and dtypes of the results of a program.
+
+    Raises:
+        CallError: shapes that do not fit.
+    """
+    found = _SPECS.get((id(program), shapes))
+    if found is None:
+        sizes, packs = bind_call(program, shapes)
+        specs = tuple(Spec.named(caller_shape(t, sizes, packs), t.dtype) for t in program.outputs)
+        if len(_SPECS) >= MOST_RECIPES:
+            _SPECS.clear()
+        found = _SPECS.setdefault((id(program), shapes), (program, specs))
+    return found[1]
 
 
 def _observe(
@@ -587,9 +607,10 @@ def _observe(
     return result
 
 
-def _record(recipe: Recipe, operands: Sequence[Any]) -> Tensor:
-    """Make the nodes of a recipe; the result."""
+def _record(recipe: Recipe, operands: Sequence[Any]) -> Any:
+    """Make the nodes of a recipe; its result, or a tuple of several."""
     made: list[list[Tensor]] = []
+    results: list[Tensor] = []
     for call in recipe:
         order = call.order
         arguments = (
@@ -606,10 +627,9 @@ def _record(recipe: Recipe, operands: Sequence[Any]) -> Tensor:
         made.append(results)
         if (seen := observation.get()) is not None:
             seen.calls.append((call.program, arguments, results))
-    result = made[-1][0]
     if node.depth > MOST_WAITING:
-        result.realize()
-    return result
+        results[0].realize()
+    return results[0] if len(results) == 1 else tuple(results)
 
 
 def _of_number(value: float, dtype: DType) -> Tensor:

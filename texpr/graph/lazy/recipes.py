@@ -97,7 +97,7 @@ class Call:
 
 
 Recipe = tuple[Call, ...]
-"""The calls of a method, in order; the method returns the only result of the last one."""
+"""The calls of a method, in order; the method returns the results of the last one."""
 RECIPES: dict[tuple, Recipe | None] = {}
 """By key; None of calls that are not recorded so."""
 
@@ -126,7 +126,8 @@ class Observation:
 
     def recipe(self, operands: Sequence[Any], result: object) -> Recipe | None:
         """The observed calls as a recipe; None where they are none."""
-        if not self.pure or not self.calls or self.calls[-1][2][0] is not result:
+        last = self.calls[-1][2] if self.pure and self.calls else ()
+        if len(last) == 1 and last[0] is not result or len(last) != 1 and last is not result:
             return None
         origins: dict[int, Source] = {id(a): (OPERAND, k, None) for k, a in reversed([*enumerate(operands)])}
         found: list[Call] = []
@@ -136,7 +137,7 @@ class Observation:
                 return None
             origins |= {id(r): (n, k, None) for k, r in enumerate(results)}
             found.append(Call(program, tuple(sources), tuple(Spec.named(r.shape, r.dtype) for r in results)))
-        return tuple(found) if len(self.calls[-1][2]) == 1 else None
+        return tuple(found)
 
     def _number(self, argument: Any, operands: Sequence[Any]) -> Source | None:
         """The origin of a tensor that was made of a number."""
