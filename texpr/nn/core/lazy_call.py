@@ -102,4 +102,5 @@ def as_tensor(value: object, dtype: DType | None) -> Tensor:
         if isinstance(value, Tensor)
         else tensor(value)
     )
-    return found.astype(dtype) if found.dtype.is_float and dtype is not None else found
+    is_given = not found.dtype.is_float or dtype is None or found.dtype == dtype
+    return found if is_given else found.astype(dtype)
