@@ -71,28 +71,11 @@ class CommonCosts(CostModel):
     wait for each other longer than they work."""
     chunk: int = 1 << 14
     """Statement instances of a chunk of one long loop."""
-    # cpu.convolution.direct
-    beyond_l2: int = 3
-    """How much more a byte costs that comes from behind the second cache."""
     # cpu.reduction.reduction
     mostly_empty_vector: int = 3
     """Of a vector that is mostly empty, as `strided_vector` and `gathered_vector`."""
     repeated_operand_l1s: int = 4
     """First caches that an operand must fill for its terms to be added in blocks by recurrences."""
-    # cpu.gemm.skinny
-    skinny_operand_l2s: int = 4
-    """Second caches that the operand of a product of few rows may fill: the third one holds it
-    then, and a page of it serves several strips."""
-    skinny_operand_l2_part: int = 8
-    """One part of so many of the second cache: such an operand of this size is copied faster than
-    it comes."""
-    strip_l2_part: int = 4
-    """One part of so many of the second cache, which a strip of it may fill."""
-    # cpu.gemm.tile_registers
-    tile_rows_l1_part: int = 3
-    """The part of the first cache that rows of the left operand of products in tile registers
-    have.
-    """
     # cpu.elementwise, cpu.finishing.row_pairs
     as_long_as_fetching: int = 16
     """Operations of an element, up to which it takes as long to fetch as to compute: two rows that

@@ -11,7 +11,8 @@ import pytest
 import texpr as tx
 from tests.autoschedule.cpu.convolution.test_direct import FIRST, NEAR, scheduled
 from texpr.autoschedule.cpu.convolution import direct as windows
-from texpr.autoschedule.cpu.convolution.register_tiling import ENOUGH_SUMS, tile_with_taps
+from texpr.autoschedule.cpu.convolution.convolution_costs import CONVOLUTION_COSTS, ConvolutionCosts
+from texpr.autoschedule.cpu.convolution.register_tiling import tile_with_taps
 from texpr.autoschedule.driver import auto
 
 TILES = {
@@ -40,12 +41,15 @@ def test_all_that_a_tile_uses_stays_in_registers(step, taps):
                 fetched = len(
                     {p * step + q for p in range(h) for q in range(taps)} | {p * step for p in range(h)}
                 )
-                assert wide * h * n + fetched * n + wide <= registers and wide * h * n >= ENOUGH_SUMS
+                assert (
+                    wide * h * n + fetched * n + wide <= registers
+                    and wide * h * n >= CONVOLUTION_COSTS.tile_sums
+                )
                 assert x % h == 0 and 6 % n == 0 and (n == 1 or h == x)
 
 
 def test_taps_are_copied_where_neighbours_overlap(monkeypatch):
-    monkeypatch.setattr(windows, "LONG_SUM", 8)
+    monkeypatch.setattr(windows, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
     sizes = {"N": 1, "C": 8, "H": 16, "W": 16, "K": 16, "R": 3, "Q": 3, "S": 1, "P": 1}
 
     def steps(machine, **other):

@@ -10,6 +10,7 @@ import texpr as tx
 from bench.inner.assembly import inner_loops, on_stack, products
 from tests.properties.schedule.drawing import Scheduled, check, random_arrays
 from texpr.autoschedule.cpu.gemm import packed as panels
+from texpr.autoschedule.cpu.gemm.gemm_costs import GemmCosts
 from texpr.autoschedule.driver import auto
 from texpr.ir.machine import Machine
 
@@ -59,8 +60,7 @@ def correct(s: tx.Schedule, sizes: dict[str, int]) -> None:
     "text, joined", [(LAST, "n y ny x"), (FIRST, "y x"), (ONE, "y x")], ids=["last", "first", "one"]
 )
 def test_loops_that_walk_through_memory_as_one_are_one(text: str, joined: str, depth: int, monkeypatch):
-    monkeypatch.setattr(panels, "DEPTH", depth)
-    monkeypatch.setattr(panels, "LEAST_SHARING", 32)
+    monkeypatch.setattr(panels, "GEMM_COSTS", GemmCosts(block_terms=depth, collapsed_lane_rows=32))
     s = scheduled(text)
     assert [n for step in s.steps if step.name == "fuse" for n in step.args] == [
         f"Y.{n}" for n in joined.split()

@@ -26,21 +26,11 @@ from texpr.autoschedule.core.template import (
     Scheduled,
     Stage,
 )
+from texpr.autoschedule.cpu.convolution.convolution_costs import CONVOLUTION_COSTS
 from texpr.ir.build import integer
 from texpr.ir.expr import Mul
 from texpr.ir.loop import For
 from texpr.schedule.analysis.access import Access
-
-ROWS = 2
-"""Of a tile: their windows overlap. With more of them what is loaded does not fit the registers
-beside weights and sums.
-"""
-MANY = 32
-"""Registers from which on rows of a tile have two vectors."""
-MOST_TERMS = 7
-"""Along a row of a window that are worth being written out."""
-ALL_TERMS = 9
-"""Of a window, that are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +97,7 @@ def _of(nest: Nest, field: Access, weights: Access, lanes: int) -> _Parts | None
     if (
         len(terms) != 1
         or terms[0] is not nest.reduction[-1]
-        or not 1 < constant_extent(terms[0]) <= MOST_TERMS
+        or not 1 < constant_extent(terms[0]) <= CONVOLUTION_COSTS.unrolled_row_terms
     ):
         return None
     step = field.stride(lane.var) or 0
@@ -119,14 +109,15 @@ def _of(nest: Nest, field: Access, weights: Access, lanes: int) -> _Parts | None
 
 
 def _scheduled(builder: ScheduleBuilder, nest: Nest, parts: _Parts) -> Scheduled | NoMatch:
-    vectors = 2 if builder.machine.vector_registers >= MANY else 1
+    vectors = 2 if builder.machine.vector_registers >= CONVOLUTION_COSTS.two_vector_registers else 1
     width = min(vectors, constant_extent(parts.lane) // builder.vector_lanes(nest)) * builder.vector_lanes(
         nest
     )
     first, last = boundary_iterations(nest, parts.row)
     # What is picked from every second element takes registers: few of them, which weights take too,
     # hold one row.
-    height = ROWS if builder.machine.has_memory_operands or parts.step == 1 or vectors > 1 else 1
+    several = builder.machine.has_memory_operands or parts.step == 1 or vectors > 1
+    height = CONVOLUTION_COSTS.plane_rows if several else 1
     if 0 < first + last <= constant_extent(parts.row) - height:
         builder.try_apply("peel", parts.row, first, last)
     row = handle(parts.row)
@@ -140,7 +131,7 @@ def _scheduled(builder: ScheduleBuilder, nest: Nest, parts: _Parts) -> Scheduled
         return NoMatch("a single tile")
     row_of_tile = list(filter(None, [inner_row]))
     builder.apply("reorder", *outer, *nest.reduction, *row_of_tile, inner_lane)
-    whole = prod(map(constant_extent, nest.reduction)) <= ALL_TERMS
+    whole = prod(map(constant_extent, nest.reduction)) <= CONVOLUTION_COSTS.unrolled_window_terms
     for loop in (*row_of_tile, *(nest.reduction if whole else [parts.term])):
         builder.try_apply("unroll", loop)
     builder.try_apply("vectorize", inner_lane)

@@ -20,13 +20,13 @@ from enum import Enum
 from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
-from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.handles import LoopHandle, copy_loop, copy_loops, handle, handles
 from texpr.autoschedule.core.layouts import layout_with_last_dim
 from texpr.autoschedule.core.nest import Nest, boundary_iterations, constant_extent, window_loops
 from texpr.autoschedule.core.numbers import even
 from texpr.autoschedule.core.template import NO_REDUCTION, UNKNOWN_EXTENTS, NoMatch, Scheduled, Stage
 from texpr.autoschedule.cpu.convolution import register_tiling
+from texpr.autoschedule.cpu.convolution.convolution_costs import CONVOLUTION_COSTS
 from texpr.autoschedule.cpu.convolution.epilogue import crossed, transpose_ends
 from texpr.autoschedule.cpu.finishing.partition_triangles import without_edges
 from texpr.autoschedule.cpu.gemm.packed import in_pairs
@@ -45,34 +45,6 @@ from texpr.ir.expr import Tensor
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables
 from texpr.schedule.analysis.access import Access, unclamped
-
-NARROW = 2
-"""Panels beside each other in a row of the operand that need no packing: a row then is few lines
-of memory.
-"""
-LEAST_POSITIONS = 32
-"""Positions that share a panel below which packing costs more than it saves."""
-ADDRESSES = 16
-"""Registers for addresses below which as many rows with edges, or loops over blocks of them,
-would not have theirs.
-"""
-LEAST_ROWS = 8
-"""Of a block, or `OVERLAPS` times what windows of neighbouring rows share where that is less:
-blocks copy those rows twice.
-"""
-OVERLAPS = 4
-LONG_SUM = 128
-"""Terms of a sum that are worth writing it alone, apart from its neighbours."""
-VALUES = 4
-"""Registers for values for all lanes, where these do not come from memory as an operand."""
-LEAST_DEPTH = 64
-"""Terms of a block for which sums are fetched and put back."""
-LEAST_OUTSIDE, LEAST_OUTSIDE_COPIED = 1 / 40, 1 / 16
-"""Shares of the terms along a loop that are worth ranges without them, and copies of loops for
-the edges.
-"""
-ENOUGH_TO_SHARE = 1 << 16
-"""Elements of a copy that are worth the work of several threads."""
 
 
 class ChannelLayout(Enum):
@@ -201,7 +173,7 @@ def _worth_leaving_out(w: _Window, term: For, in_blocks: bool) -> bool:
     ):
         return False
     return register_tiling.share_outside(w.input, term, w.nest) >= (
-        LEAST_OUTSIDE if height == 1 else LEAST_OUTSIDE_COPIED
+        CONVOLUTION_COSTS.outside_share if height == 1 else CONVOLUTION_COSTS.outside_share_copied
     )
 
 
@@ -228,7 +200,7 @@ def _window(builder: ScheduleBuilder, nest: Nest) -> _Window | NoMatch:
     )
     guarded = any(boundary_iterations(nest, n) != (0, 0) for n in slid)
     width = register_tiling.tile_width(constant_extent(lane), lanes)
-    values = 1 if builder.machine.has_memory_operands else VALUES
+    values = 1 if builder.machine.has_memory_operands else CONVOLUTION_COSTS.value_registers
     most = max(1, (builder.machine.vector_registers - values) // (width // lanes) - 1)
     layout = ChannelLayout.LAST if nest.accesses[0].stride(lane.var) == 1 else ChannelLayout.FIRST
     most = (
@@ -296,7 +268,7 @@ def _parts(nest: Nest, lane: For) -> tuple[For, Access, Access] | None:
     )
     worth = (skipping or prod(map(constant_extent, offsets)) > 1) and prod(
         map(constant_extent, nest.reduction)
-    ) >= LONG_SUM
+    ) >= CONVOLUTION_COSTS.long_sum
     return (lane, panel, field) if worth else None
 
 
@@ -361,7 +333,7 @@ def _by_terms(builder: ScheduleBuilder, w: _Window) -> bool:
     tiles = _lane_tiles(w)
     if tiles == 1:
         return w.channels_first and bool(w.images) and w.weights_bytes > builder.l2_budget
-    if prod(map(constant_extent, w.positions)) < LEAST_POSITIONS:
+    if prod(map(constant_extent, w.positions)) < CONVOLUTION_COSTS.packing_positions:
         return True
     if w.weights_bytes <= builder.l2_budget or w.weights_bytes // tiles > builder.l2_budget:
         return w.weights_bytes > builder.l2_budget
@@ -385,7 +357,7 @@ def _by_terms(builder: ScheduleBuilder, w: _Window) -> bool:
 
 def _moved(builder: ScheduleBuilder, size: int, times: int) -> int:
     """What it costs to read so many bytes so often."""
-    return size * times * (1 if size <= builder.l2_budget else COSTS.beyond_l2)
+    return size * times * (1 if size <= builder.l2_budget else CONVOLUTION_COSTS.beyond_l2)
 
 
 def _for_each_core(builder: ScheduleBuilder, images: list[LoopHandle]) -> list[LoopHandle]:
@@ -480,11 +452,13 @@ def _row_blocks(builder: ScheduleBuilder, w: _Window) -> int:
     assert w.y is not None
     rows, wanted = constant_extent(w.y), 2 * builder.machine.cores
     fitting = -(-rows * w.row_bytes // builder.l2_budget)
-    apart = w.guarded and builder.machine.cores > 1 and builder.machine.address_registers >= ADDRESSES
+    addresses = builder.machine.address_registers >= CONVOLUTION_COSTS.address_registers
+    apart = w.guarded and builder.machine.cores > 1 and addresses
     lanes = 1 if apart else _lane_tiles(w)
     busy = max(prod(map(constant_extent, (*w.groups, *w.images))), lanes) >= wanted
     step = register_tiling.position_step(w.input, w.y)
-    least = max(1, min(LEAST_ROWS, -(-OVERLAPS * (_window_rows(w) - step) // step)))
+    overlaps = -(-CONVOLUTION_COSTS.block_overlaps * (_window_rows(w) - step) // step)
+    least = max(1, min(CONVOLUTION_COSTS.block_rows, overlaps))
     return max(1, min(max(fitting, 1 if busy else wanted), rows // least))
 
 
@@ -510,7 +484,7 @@ def _depths(builder: ScheduleBuilder, w: _Window) -> tuple[list[LoopHandle], lis
     lanes = (
         constant_extent(w.lane) if w.channel_blocks else -(-_lane_tiles(w) // builder.machine.cores) * w.width
     )
-    room = max(LEAST_DEPTH, builder.l2_budget // (lanes * w.weights.tensor.dtype.bytes))
+    room = max(CONVOLUTION_COSTS.block_terms, builder.l2_budget // (lanes * w.weights.tensor.dtype.bytes))
     for loop in reversed(w.nest.reduction):
         n = constant_extent(loop)
         if not deep and n <= room:
@@ -542,7 +516,7 @@ def _copied(builder: ScheduleBuilder, w: _Window, at: LoopHandle, shared: bool) 
     sizes = [integer(n) or 1 for n in buffer.shape]
     last = _channel(w)
     _vectors_along(builder, buffer, last)
-    if shared and prod(sizes) >= ENOUGH_TO_SHARE:
+    if shared and prod(sizes) >= CONVOLUTION_COSTS.shared_copy_elements:
         long = next((d for d in range(last) if sizes[d] > 1), last)
         builder.try_apply("parallel", copy_loop(buffer, long))
     if sizes[last] * buffer.dtype.bytes % (ALIAS // 2) == 0:
@@ -587,8 +561,10 @@ def _last(builder: ScheduleBuilder, buffer: Tensor, d: int) -> None:
 
 def _is_packed(w: _Window, around: _Around) -> bool:
     """Whether the panel is copied: rows are long and many positions use it, or lanes lie apart."""
-    many = prod(map(constant_extent, (*w.images, *w.positions))) >= LEAST_POSITIONS
-    return w.channels_first or (around.panels and many and constant_extent(w.lane) > NARROW * w.width)
+    many = prod(map(constant_extent, (*w.images, *w.positions))) >= CONVOLUTION_COSTS.packing_positions
+    return w.channels_first or (
+        around.panels and many and constant_extent(w.lane) > CONVOLUTION_COSTS.unpacked_panels * w.width
+    )
 
 
 def _packed(builder: ScheduleBuilder, w: _Window, at: LoopHandle, shared: bool) -> None:
@@ -610,5 +586,5 @@ def _packed(builder: ScheduleBuilder, w: _Window, at: LoopHandle, shared: bool) 
         ):
             _vectors_along(builder, buffer, along)
             _last(builder, buffer, along)
-    if first and shared and prod(sizes) >= ENOUGH_TO_SHARE:
+    if first and shared and prod(sizes) >= CONVOLUTION_COSTS.shared_copy_elements:
         builder.try_apply("parallel", first)

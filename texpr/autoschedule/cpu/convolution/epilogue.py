@@ -19,6 +19,7 @@ from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.handles import LoopHandle, copy_loops
 from texpr.autoschedule.core.layouts import layout_with_last_dim
 from texpr.autoschedule.core.nest import Nest
+from texpr.autoschedule.cpu.convolution.convolution_costs import CONVOLUTION_COSTS
 from texpr.autoschedule.cpu.gemm.packing import transpose_in_registers
 from texpr.ir.build import integer
 from texpr.ir.expr import Read, Tensor
@@ -27,9 +28,6 @@ from texpr.ir.traverse import variables, walk
 from texpr.schedule.analysis.access import Access
 from texpr.schedule.structure.loops import stores
 from texpr.schedule.structure.tensors import bytes_of
-
-MOST_BYTES = 16384
-"""Of a row in a buffer: half of a first cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +103,7 @@ def transpose_ends(builder: ScheduleBuilder, tensors: Sequence[Crossed], at: Loo
 def _turned(builder: ScheduleBuilder, each: Crossed, buffer: Tensor) -> bool:
     """The loops between a tensor and its buffer as squares; True if that was possible."""
     sizes = [integer(n) or 0 for n in buffer.shape]
-    if not 0 < prod(sizes) * buffer.dtype.bytes <= MOST_BYTES:
+    if not 0 < prod(sizes) * buffer.dtype.bytes <= CONVOLUTION_COSTS.epilogue_row_bytes:
         return False
     others = [d for d, n in enumerate(sizes) if n > 1 and d not in (each.lane, each.x)]
     last = (each.x, each.lane) if each.written else (each.lane, each.x)

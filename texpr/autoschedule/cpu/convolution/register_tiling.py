@@ -11,18 +11,12 @@ from __future__ import annotations
 from math import gcd
 
 from texpr.autoschedule.core.nest import Nest, constant_extent
+from texpr.autoschedule.cpu.convolution.convolution_costs import CONVOLUTION_COSTS
 from texpr.autoschedule.cpu.gemm.packing import ALIAS, WAYS
 from texpr.ir.affine import linear
 from texpr.ir.build import integer
 from texpr.ir.loop import For
 from texpr.schedule.analysis.access import Access, unclamped
-
-ENOUGH_SUMS = 12
-"""Vectors of sums that keep the units busy: two units whose products take four to five steps,
-and some to spare.
-"""
-MOST_TAPS = 7
-"""Copies of the statement that are worth their code."""
 
 
 def last_taps(nest: Nest, field: Access, x: For) -> For | None:
@@ -35,7 +29,7 @@ def last_taps(nest: Nest, field: Access, x: For) -> For | None:
         for i in field.indices
         if (form := linear(unclamped(i))).coefficient(x.var) and form.coefficient(last.var)
     ]
-    return last if len(beside) == 1 and 1 < constant_extent(last) <= MOST_TAPS else None
+    return last if len(beside) == 1 and 1 < constant_extent(last) <= CONVOLUTION_COSTS.unrolled_taps else None
 
 
 def position_step(field: Access, n: For) -> int:
@@ -89,7 +83,8 @@ def tile_with_taps(
         fitting = [
             (h, n)
             for h, n in tiles
-            if ENOUGH_SUMS <= h * n * wide and (h * wide + (h - 1) * step + taps) * n + wide <= registers
+            if CONVOLUTION_COSTS.tile_sums <= h * n * wide
+            and (h * wide + (h - 1) * step + taps) * n + wide <= registers
         ]
         if fitting:
             return wide, max(fitting, key=lambda tile: tile[0] * tile[1])

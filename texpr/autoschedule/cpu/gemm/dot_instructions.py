@@ -21,6 +21,7 @@ from texpr.autoschedule.core.template import (
     Scheduled,
     Stage,
 )
+from texpr.autoschedule.cpu.gemm.gemm_costs import GEMM_COSTS
 from texpr.autoschedule.cpu.gemm.packing import permission
 from texpr.autoschedule.cpu.gemm.work_split import whole_rounds
 from texpr.ir.build import integer
@@ -30,17 +31,9 @@ from texpr.ir.loop import For
 from texpr.ir.traverse import variables
 from texpr.schedule.analysis.access import Access
 
-LEAST_ROWS = 4
 REGISTER = 16
-"""Bytes of a register from which a product takes one group of terms for all lanes."""
-BESIDE = 0.5
-"""Rows that a load of the panel is worth."""
-LOADING = 0.15
-"""What tiles of one vector cost more, which load about as much as they multiply, where two
-products begin in a cycle.
-"""
-NEAREST = 64
-"""Elements that are copied together."""
+"""Bytes of a register from which a product takes one group of terms for all lanes (Arm ARM, `SDOT`
+by element)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +114,7 @@ def _dots(builder: ScheduleBuilder, nest: Nest) -> _Dots | NoMatch:
         rows = [
             n
             for n in nest.spatial
-            if shared.stride(n.var) and panel.stride(n.var) == 0 and constant_extent(n) >= LEAST_ROWS
+            if shared.stride(n.var) and panel.stride(n.var) == 0 and constant_extent(n) >= GEMM_COSTS.dot_rows
         ]
         if rows:
             return _Dots(nest, name, lane, max(rows, key=constant_extent), term, panel, shared, lanes, terms)
@@ -185,13 +178,17 @@ def _tile(builder: ScheduleBuilder, d: _Dots) -> tuple[int, int]:
         choices[1] = 24  # more rows share what a register takes beside them
     if builder.machine.has_indexed_fma:  # rows take registers too
         choices = {3: 6, 2: 8, 1: 12}
-    loading = LOADING if builder.machine.fma_per_cycle > 1 else 0.02
-    costs = {n: 1 + (loading if n == 1 else 0.02 * (n - 2)) + more / choices[n] for n in choices}
+    wider = GEMM_COSTS.dot_width_penalty
+    loading = GEMM_COSTS.dot_load_penalty if builder.machine.fma_per_cycle > 1 else wider
+    costs = {n: 1 + (loading if n == 1 else wider * (n - 2)) + more / choices[n] for n in choices}
     vectors = min(choices, key=lambda n: -(-size // (n * d.lanes)) * n * costs[n])
     most, rows = min(choices[vectors], constant_extent(d.row)), constant_extent(d.row)
     # The last tile overlaps others; what is loaded and computed beside the rows is shared by fewer
     # where tiles are low.
-    return vectors, min(range(most, most * 2 // 3 - 1, -1), key=lambda n: -(-rows // n) * (n + more + BESIDE))
+    return vectors, min(
+        range(most, most * 2 // 3 - 1, -1),
+        key=lambda n: -(-rows // n) * (n + more + GEMM_COSTS.panel_load_rows),
+    )
 
 
 def _blocks(builder: ScheduleBuilder, d: _Dots, tiles: int, width: int) -> int:
@@ -248,6 +245,8 @@ def _copied(builder: ScheduleBuilder, d: _Dots, at: LoopHandle) -> Tensor | None
     """
     buffer = builder.try_new_buffer("cache_read", d.shared.tensor, at)
     if buffer is not None:
-        _, inner = builder.split_if_longer(copy_loop(buffer, buffer.rank - 1), NEAREST, "peel")
+        _, inner = builder.split_if_longer(
+            copy_loop(buffer, buffer.rank - 1), GEMM_COSTS.dot_copy_elements, "peel"
+        )
         builder.try_apply("vectorize", inner)
     return buffer

@@ -14,16 +14,10 @@ from collections.abc import Sequence
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.handles import LoopHandle, copy_loop, copy_loops
 from texpr.autoschedule.core.layouts import layout_with_last_dim
+from texpr.autoschedule.cpu.gemm.gemm_costs import GEMM_COSTS
 from texpr.autoschedule.cpu.gemm.packing import through_rows, transpose_in_registers
 from texpr.ir.build import integer
 from texpr.ir.expr import Tensor
-
-SHARING_TILES = 4
-"""Tiles of lanes that share rows below which copying these costs more than it saves."""
-TERMS = 4
-"""Of a sum, that are added together where there are 32 registers; half of them where there are
-16: LLVM loads for all of them first.
-"""
 
 
 def rows_beside(builder: ScheduleBuilder, buffer: Tensor, rows: int) -> None:
@@ -49,7 +43,8 @@ def terms_together(builder: ScheduleBuilder, buffers: Sequence[Tensor], terms: L
     """Some terms are added together; what buffers, whose last dimension is rows, have for each
     is loaded as registers.
     """
-    _, term = builder.split_if_longer(terms, TERMS if builder.machine.vector_registers >= 32 else TERMS // 2)
+    together = GEMM_COSTS.indexed_terms // (1 if builder.machine.vector_registers >= 32 else 2)
+    _, term = builder.split_if_longer(terms, together)
     for buffer in buffers:
         if (registers := builder.try_new_buffer("cache_read", buffer, term)) is not None:
             builder.try_apply("vectorize", copy_loop(registers, registers.rank - 1))

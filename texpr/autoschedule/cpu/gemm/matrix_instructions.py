@@ -21,6 +21,7 @@ from texpr.autoschedule.core.template import (
     Scheduled,
     Stage,
 )
+from texpr.autoschedule.cpu.gemm.gemm_costs import GEMM_COSTS
 from texpr.autoschedule.cpu.gemm.packing import permission
 from texpr.autoschedule.cpu.gemm.work_split import whole_rounds
 from texpr.ir.build import integer
@@ -34,8 +35,6 @@ TILES = ((8, 12), (12, 8))
 """Rows and columns of a tile: 24 squares of sums, four or six registers of one operand and one
 or two of the other.
 """
-GROUPS = 2
-"""Groups of terms that are added in an iteration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +132,7 @@ def _scheduled(builder: ScheduleBuilder, s: _Squares) -> Scheduled | NoMatch:
     ]
     rows, row = builder.split(row, s.side, tail="exact")
     lanes, lane = builder.split(lane, s.side, tail="exact")
-    _, together = builder.split_if_longer(groups, GROUPS, "peel")
+    _, together = builder.split_if_longer(groups, GEMM_COSTS.unrolled_groups, "peel")
     builder.apply("reorder", together, rows, lanes, row, lane, term)
     for each in (together, rows, lanes, row):
         builder.try_apply("unroll", each)

@@ -14,13 +14,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isqrt, prod
 
-from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.builder import UNBOUNDED, ScheduleBuilder
 from texpr.autoschedule.core.handles import LoopHandle, copy_loop, handle, handles
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.numbers import even
 from texpr.autoschedule.core.template import NO_REDUCTION, UNKNOWN_EXTENTS, NoMatch, Scheduled, Stage
 from texpr.autoschedule.cpu import scalable_vectors as any_length
-from texpr.autoschedule.cpu.gemm.indexed_fma import SHARING_TILES, rows_beside, terms_together
+from texpr.autoschedule.cpu.gemm.gemm_costs import GEMM_COSTS
+from texpr.autoschedule.cpu.gemm.indexed_fma import rows_beside, terms_together
 from texpr.autoschedule.cpu.gemm.packing import ALIAS, LINE, WAYS, accumulate_in_registers, copy_operand, pack
 from texpr.autoschedule.cpu.gemm.work_split import busiest_of, is_uneven, used_again
 from texpr.ir.build import integer
@@ -30,58 +31,6 @@ from texpr.ir.loop import For
 from texpr.ir.traverse import variables
 from texpr.schedule.analysis.access import Access
 from texpr.schedule.structure.tensors import bytes_of
-
-DEPTH = 1024
-"""Terms up to which sums do not go back to memory: a few panels of so many rows fit the second
-cache.
-"""
-LEAST_ROWS = 32
-"""Rows that share a panel below which packing costs more than it saves."""
-LEAST_SHARING = 128
-"""The same where lanes are those of a joined loop: they are full without."""
-TERMS_A_ROW = 16
-"""Terms of a sum per row that shares a panel beyond which few rows are better off with lanes
-along the terms.
-"""
-BLOCK_ROWS = 64
-MOST_ROWS = 512
-"""Rows that one thread works on at a time."""
-MANY_ROWS = 256
-"""Rows from which on code for two terms of each sum runs often enough to be worth its length.
-Fewer, among other kernels, take longer.
-"""
-CROWDED = 0.1
-"""What it costs more where rows push each other out of the first cache."""
-WARM = 16
-"""One part of so many of the second cache is a small block."""
-EVEN = 32
-"""One part of so many more work for one core is worth larger blocks."""
-LEAST_SUMS = 16
-"""Of a tile, which take as long to add to as one addition does, and for which less is loaded
-than is multiplied.
-"""
-PARTLY_FILLED = 0.02
-"""What it costs more where tiles of fewer registers are left over."""
-RAGGED = 0.1
-"""What it costs more to turn a panel that has no whole number of tiles."""
-LESS_EVEN = 0.003
-"""For each row that is one more than a first cache has places for, and each register more or
-fewer than three.
-"""
-LOADS = 4
-"""What loads cost beside products that wait for them, that of a value for all lanes a third;
-fitted to times of products of 64 to 512.
-"""
-FEW_SUMS = 0.005
-"""What it costs more to load as much for fewer products, in tiles of two vectors of eight rows."""
-MOST_OF_ONE, SPARE = 16, 4
-"""Rows of a tile of one register each, and registers that it leaves to what is loaded."""
-MOST_WASTE = 4
-"""Lanes for one of which a lane in vain costs more than rows that lie apart."""
-FILLING = 16
-"""Full tiles of which one may be filled up with zeros: what is computed in vain is less than the
-code for what is left over costs.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,20 +107,22 @@ def _contraction(builder: ScheduleBuilder, nest: Nest) -> _Contraction | NoMatch
     rows = [n for n in sharing if constant_extent(n) >= height]
     sharers = prod(map(constant_extent, sharing))
     joined = sum(lane.var in variables(i) for i in panel.indices) > 1
-    if -constant_extent(lane) % lanes > constant_extent(lane) // MOST_WASTE or (
-        joined and sharers < LEAST_SHARING
+    if -constant_extent(lane) % lanes > constant_extent(lane) // GEMM_COSTS.idle_lane_fraction or (
+        joined and sharers < GEMM_COSTS.collapsed_lane_rows
     ):
         return NoMatch("many lanes would have nothing to do, or few rows share the panel")
     across = panel.stride(lane.var) != 1 and (
-        sharers >= BLOCK_ROWS or _saves_sums(nest, lane, width, sharers)
+        sharers >= GEMM_COSTS.block_rows or _saves_sums(nest, lane, width, sharers)
     )
-    if not rows or not (across or (sharers >= LEAST_ROWS and _is_large(builder, nest, panel, lane, sharers))):
+    if not rows or not (
+        across or (sharers >= GEMM_COSTS.packing_rows and _is_large(builder, nest, panel, lane, sharers))
+    ):
         return NoMatch("few rows share the panel, or it stays in the cache as it is")
-    row = max(reversed(rows), key=lambda n: min(constant_extent(n), BLOCK_ROWS))
+    row = max(reversed(rows), key=lambda n: min(constant_extent(n), GEMM_COSTS.block_rows))
     # Registers of rows are loaded whole.
     tall = (
         height
-        if _by_element(builder) and constant_extent(row) >= BLOCK_ROWS
+        if _by_element(builder) and constant_extent(row) >= GEMM_COSTS.block_rows
         else height_of(constant_extent(row), height)
     )
     return _Contraction(nest, lane, row, panel, width, tall)
@@ -181,7 +132,10 @@ def _saves_sums(nest: Nest, lane: For, width: int, rows: int) -> bool:
     """Few rows: adding up the lanes of each sum takes longer than packing. The former costs as much
     as some hundred terms, the latter as much as some rows; whole panels alone are packed so fast.
     """
-    return _lane_waste(lane, width) == 0 and prod(map(constant_extent, nest.reduction)) <= TERMS_A_ROW * rows
+    return (
+        _lane_waste(lane, width) == 0
+        and prod(map(constant_extent, nest.reduction)) <= GEMM_COSTS.lane_sum_terms * rows
+    )
 
 
 def _lane_waste(lane: For, width: int) -> int:
@@ -202,7 +156,7 @@ def _is_large(builder: ScheduleBuilder, nest: Nest, panel: Access, lane: For, ro
     made_before = nest.outer or nest.enclosing_loops
     if (
         crossings > 1
-        and rows >= MANY_ROWS
+        and rows >= GEMM_COSTS.unrolled_pair_rows
         and not made_before
         and all(panel.stride(n.var) == 0 for n in nest.spatial if n is not lane)
     ):
@@ -246,14 +200,14 @@ def _places(nest: Nest, panel: Access) -> int:
         for n in nest.spatial
         if panel.stride(n.var) == 0
     ]
-    return WAYS - 2 if any(step % ALIAS == 0 for step in apart) else MOST_ROWS
+    return WAYS - 2 if any(step % ALIAS == 0 for step in apart) else UNBOUNDED
 
 
 def tile_of(
     builder: ScheduleBuilder,
     size: int,
     lanes: int,
-    places: int = MOST_ROWS,
+    places: int = UNBOUNDED,
     rows: int = 0,
     across: bool = False,
     whole: bool = False,
@@ -272,7 +226,9 @@ def tile_of(
         whole: sums are of whole numbers: a product takes a register of its own before it is added.
     """
     if across and size == lanes:
-        return lanes, min(MOST_OF_ONE, builder.machine.vector_registers - SPARE)
+        return lanes, min(
+            GEMM_COSTS.single_register_rows, builder.machine.vector_registers - GEMM_COSTS.spare_registers
+        )
     if builder.machine.vector_registers < 32:
         return 2 * lanes, 4 if builder.machine.has_indexed_fma else 5 if whole else 6
     # Where rows take registers too, four vectors of few rows load more than two of many.
@@ -285,15 +241,20 @@ def tile_of(
     def cost(tile: tuple[int, int]) -> float:
         n, height = tile
         computed = -(-size // (n * lanes)) * n
-        if rows >= BLOCK_ROWS and not builder.machine.has_indexed_fma:
+        if rows >= GEMM_COSTS.block_rows and not builder.machine.has_indexed_fma:
             tall = height_of(rows, height)
             computed *= -(-rows // tall) * tall / rows
         if across and size % (n * lanes):
-            computed *= 1 + RAGGED
+            computed *= 1 + GEMM_COSTS.ragged_panel_penalty
         if builder.machine.split_load_cost > 1:
-            return computed * (1 + _loads(-(-size // lanes), n, height) + CROWDED * (height > places))
+            return computed * (
+                1 + _loads(-(-size // lanes), n, height) + GEMM_COSTS.l1_conflict_penalty * (height > places)
+            )
         return computed * (
-            1 + 0.014 * abs(n - 3) + FEW_SUMS * (n * height < 18) + CROWDED * (height > places)
+            1
+            + GEMM_COSTS.packed_width_penalty * abs(n - 3)
+            + GEMM_COSTS.few_sums_penalty * (n * height < GEMM_COSTS.few_sums)
+            + GEMM_COSTS.l1_conflict_penalty * (height > places)
         )
 
     vectors, height = min(tiles, key=cost)
@@ -304,7 +265,7 @@ def height_of(rows: int, most: int) -> int:
     """As tall as fits, or a little less where nothing is left over; of few rows, as many at a
     time as leave the fewest over.
     """
-    if rows < BLOCK_ROWS:
+    if rows < GEMM_COSTS.block_rows:
         return max(range(most // 2, most + 1), key=lambda n: (-(rows % n), n))
     return next((n for n in range(most, most - most // 8 - 1, -1) if rows % n == 0), most)
 
@@ -328,12 +289,14 @@ def product_tile(builder: ScheduleBuilder, nest: Nest, lane: For, row: For, lane
         n, height = tile
         tiles = -(-rows // height)
         busiest = -(-tiles // cores) * height * cores
-        uneven = PARTLY_FILLED * (vectors % n != 0)
+        uneven = GEMM_COSTS.remainder_tile_penalty * (vectors % n != 0)
         if builder.machine.split_load_cost > 1:
             return busiest * (1 + uneven + _loads(vectors, n, height, builder.machine.split_load_cost))
-        return busiest * (1 + uneven + LESS_EVEN * (max(0, height - WAYS) + abs(n - 3)))
+        return busiest * (1 + uneven + GEMM_COSTS.tile_shape_penalty * (max(0, height - WAYS) + abs(n - 3)))
 
-    tiles = [(n, h) for n in (3, 2, 4) for h in range((registers - 1) // n - 1, LEAST_SUMS // n - 1, -1)]
+    tiles = [
+        (n, h) for n in (3, 2, 4) for h in range((registers - 1) // n - 1, GEMM_COSTS.tile_sums // n - 1, -1)
+    ]
     return min(tiles, key=cost)
 
 
@@ -341,7 +304,7 @@ def _loads(vectors: int, n: int, height: int, each: int = 1) -> float:
     """What loads cost beside products, if rows of `vectors` registers have tiles of `n`, and one
     of the panel counts as `each`.
     """
-    return LOADS * (-(-vectors // n) / vectors / 3 + each / height)
+    return GEMM_COSTS.load_cost * (-(-vectors // n) / vectors / 3 + each / height)
 
 
 def _scheduled(builder: ScheduleBuilder, c: _Contraction) -> Scheduled | NoMatch:
@@ -372,7 +335,7 @@ def _scheduled(builder: ScheduleBuilder, c: _Contraction) -> Scheduled | NoMatch
     filled = (
         any_length_lanes
         and left
-        and c.height - left <= constant_extent(c.row_loop) // FILLING
+        and c.height - left <= constant_extent(c.row_loop) // GEMM_COSTS.filled_tiles
         and _packs_rows(c, scattered)
     )
     # A tile that begins earlier would have rows of two panels, each with an address of its own.
@@ -406,7 +369,11 @@ def _pair_terms(
             any_length.terms_together(builder, shallow[-1], left)
     elif builder.machine.has_indexed_fma and beside and shallow:
         terms_together(builder, beside, shallow[-1])
-    elif not builder.machine.has_indexed_fma and shallow and constant_extent(c.row_loop) >= MANY_ROWS:
+    elif (
+        not builder.machine.has_indexed_fma
+        and shallow
+        and constant_extent(c.row_loop) >= GEMM_COSTS.unrolled_pair_rows
+    ):
         in_pairs(builder, shallow[-1])
 
 
@@ -518,7 +485,8 @@ def _lane_tail(builder: ScheduleBuilder, c: _Contraction) -> str:
         or registers * (c.height + 1) >= builder.machine.vector_registers
     )
     ragged = few and size > c.width and registers > c.width // lanes
-    return "pad" if ragged or _lane_waste(c.vector_loop, c.width) <= size // FILLING else "peel"
+    filled = _lane_waste(c.vector_loop, c.width) <= size // GEMM_COSTS.filled_tiles
+    return "pad" if ragged or filled else "peel"
 
 
 def _blocks(builder: ScheduleBuilder, c: _Contraction, tiles: int) -> int:
@@ -536,13 +504,15 @@ def _blocks(builder: ScheduleBuilder, c: _Contraction, tiles: int) -> int:
     warm = builder.machine.split_load_cost > 1 and not any(
         builder.exceeds_l2(c.nest, a) for a in c.nest.accesses[1:]
     )
-    most = max(1, round(nearby / WARM / tile)) if warm else max(2, round(nearby / 2 / tile))
+    fraction, least_tiles = (GEMM_COSTS.small_block_l2_fraction, 1) if warm else (2, 2)
+    most = max(least_tiles, round(nearby / fraction / tile))
     if tiles <= most:
         return 1
     busiest = {n: busiest_of(tiles, n, cores) for n in range((most + 1) // 2, most + 1)}
     least = min(busiest.values())
     across = c.packed_operand.stride(c.vector_loop.var) != 1
-    fair = [n for n in busiest if busiest[n] * EVEN <= least * (EVEN + 1)]
+    parts = GEMM_COSTS.uneven_block_fraction
+    fair = [n for n in busiest if busiest[n] * parts <= least * (parts + 1)]
     return -(
         -tiles // max(fair, key=lambda n: (across and tiles % n == 0, n))
     )  # whole blocks of what lies across are turned fast
@@ -577,7 +547,7 @@ def _by_lanes(builder: ScheduleBuilder, c: _Contraction, access: Access, at: Loo
 
 def _is_shared(c: _Contraction) -> bool:
     """Whether so many tiles of lanes use a tile of rows that a copy of it pays."""
-    return constant_extent(c.vector_loop) >= SHARING_TILES * c.width
+    return constant_extent(c.vector_loop) >= GEMM_COSTS.indexed_row_tiles * c.width
 
 
 def _packs_rows(c: _Contraction, scattered: list[Access]) -> bool:
@@ -626,11 +596,10 @@ def _most_terms(builder: ScheduleBuilder, c: _Contraction) -> int:
     term is least for d = sqrt(2*S).
     """
     terms = prod(map(constant_extent, c.nest.reduction))
-    return (
-        DEPTH
-        if terms <= DEPTH
-        else min(DEPTH, max(2 * LEAST_ROWS, isqrt(2 * builder.l2_budget // _packed_bytes(c))))
-    )
+    most = GEMM_COSTS.block_terms
+    if terms <= most:
+        return most
+    return min(most, max(2 * GEMM_COSTS.packing_rows, isqrt(2 * builder.l2_budget // _packed_bytes(c))))
 
 
 def _packed_bytes(c: _Contraction) -> int:
@@ -660,9 +629,9 @@ def _depths(builder: ScheduleBuilder, c: _Contraction) -> tuple[list[LoopHandle]
 
 def _tiles_of_a_block(builder: ScheduleBuilder, rows: int, height: int) -> int:
     """As many tiles as let each core have the same number of blocks, two at least, of
-    `BLOCK_ROWS` to `MOST_ROWS`.
+    `block_rows` to `most_block_rows`.
     """
     cores = builder.machine.cores
-    rounds = max(2, -(-rows // (MOST_ROWS * cores)))
-    blocks = max(1, min(rounds * cores, rows // BLOCK_ROWS))
+    rounds = max(2, -(-rows // (GEMM_COSTS.most_block_rows * cores)))
+    blocks = max(1, min(rounds * cores, rows // GEMM_COSTS.block_rows))
     return -(-(rows // height) // blocks)

@@ -12,6 +12,7 @@ from texpr.autoschedule.core.handles import LoopHandle, copy_loop, copy_loops
 from texpr.autoschedule.core.layouts import dimension_names
 from texpr.autoschedule.core.nest import Nest
 from texpr.autoschedule.cpu import scalable_vectors as any_length
+from texpr.autoschedule.cpu.gemm.gemm_costs import GEMM_COSTS
 from texpr.ir.build import integer
 from texpr.ir.dtypes import DType
 from texpr.ir.expr import Read, Tensor
@@ -23,12 +24,13 @@ from texpr.schedule.structure.loops import stores
 from texpr.schedule.structure.tensors import bytes_of
 
 LINE = 64
-"""Bytes that come from memory together."""
+"""Bytes of a cache line."""
 WAYS = 8
-"""Lines of memory that a first cache holds whose addresses differ by a multiple of `ALIAS`."""
+"""Ways of an L1 of 32 KiB: cache lines that it holds whose addresses differ by a multiple of
+`ALIAS`.
+"""
 ALIAS = 4096
-AHEAD = 256
-"""Bytes of a row that are asked for before they are copied."""
+"""Bytes after which addresses fall into the same set of such an L1: 64 sets of cache lines."""
 TOGETHER = WAYS
 """Rows that are copied side by side: a first cache holds their lines even where they lie a
 multiple of `ALIAS` apart.
@@ -161,7 +163,8 @@ def _ask_ahead(builder: ScheduleBuilder, buffer: Tensor, loop: LoopHandle, row: 
         if s.tensor.name == buffer.name and isinstance(s.value, Read)
     ][:1]:
         if bytes_of(source) > builder.l2_budget > 0:
-            builder.try_apply("prefetch", source, loop, -(-AHEAD // (row * source.dtype.bytes)))
+            distance = -(-GEMM_COSTS.packing_prefetch_bytes // (row * source.dtype.bytes))
+            builder.try_apply("prefetch", source, loop, distance)
 
 
 def transpose_in_registers(

@@ -3,7 +3,7 @@ wide as a tile of registers.
 
 A strip comes to the second cache with the first rows and stays there for the others, so that a
 copy, which reads and writes all of it once more, would cost more than it saves. For more than
-`MOST_ROWS` it pays.
+`skinny_rows` it pays.
 
 Where two products begin in a cycle, a core would wait for lines that come from further away for
 each row of tiles. There a block of a strip is copied on its way: the first tile of rows reads the
@@ -18,7 +18,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
-from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.handles import LoopHandle, copy_loop
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.numbers import even
@@ -30,28 +29,16 @@ from texpr.autoschedule.core.template import (
     Scheduled,
     Stage,
 )
+from texpr.autoschedule.cpu.gemm.gemm_costs import GEMM_COSTS
 from texpr.autoschedule.cpu.gemm.packed import height_of, in_pairs
+from texpr.autoschedule.cpu.gemm.packing import WAYS
 from texpr.ir.build import integer
 from texpr.ir.expr import Mul
 from texpr.ir.loop import For
 from texpr.schedule.analysis.access import Access
 
-LEAST_ROWS, MOST_ROWS = 16, 64
-"""Fewer walk along rows of the operand (`cpu.reduction.streaming`), for more a copy pays
-(`packed`).
-"""
-MOST_ON_THE_WAY = 128
-"""Rows for which an operand is copied on its way where loads that cross lines are dear, so that
-it is copied anyway.
-"""
-HEIGHT = 8
-"""Rows of a tile, at most: as many as a first cache has ways."""
-FLAT = 4
-"""Rows of a tile that is four registers wide: runs of four lines are read while the operand is
-far, so more lines are on their way.
-"""
-MOST_WASTE = 16
-"""One lane of so many may have nothing to do."""
+HEIGHT = WAYS
+"""Rows of a tile, at most: as many as L1 has ways."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +111,7 @@ def _few_rows(builder: ScheduleBuilder, nest: Nest) -> _Product | NoMatch:
 
 def _is_full(lanes: int, width: int) -> bool:
     """Whether few lanes of the last tile have nothing to do."""
-    return MOST_WASTE * (-lanes % width) <= lanes
+    return GEMM_COSTS.skinny_idle_lane_fraction * (-lanes % width) <= lanes
 
 
 NOT_SKINNY = NoMatch("too few or too many rows, or strips that do not stay in the cache")
@@ -138,10 +125,11 @@ def _read_in_place(builder: ScheduleBuilder, p: _Product) -> Scheduled | NoMatch
     )
     width = _width(lanes, builder.vector_lanes(p.nest), (3, 2))
     stays = (
-        terms * width * each <= second // COSTS.strip_l2_part
-        and first < terms * lanes * each <= COSTS.skinny_operand_l2s * second
+        terms * width * each <= second // GEMM_COSTS.strip_l2_fraction
+        and first < terms * lanes * each <= GEMM_COSTS.skinny_operand_l2s * second
     )
-    if not (LEAST_ROWS <= rows <= MOST_ROWS and stays and _is_full(lanes, width)):
+    few = GEMM_COSTS.skinny_least_rows <= rows <= GEMM_COSTS.skinny_rows
+    if not (few and stays and _is_full(lanes, width)):
         return NOT_SKINNY
     strips, lane = builder.split_if_longer(p.lane, width)
     tiles, row = builder.split_if_longer(p.row, -(-rows // -(-rows // HEIGHT)))
@@ -167,17 +155,24 @@ def _copied_on_the_way(builder: ScheduleBuilder, p: _Product) -> Scheduled | NoM
         builder.machine.caches[:2],
     )
     width = _width(lanes, builder.vector_lanes(p.nest), (4, 3))
-    most = MOST_ON_THE_WAY if builder.machine.split_load_cost > 1 else MOST_ROWS
+    most = GEMM_COSTS.copied_skinny_rows if builder.machine.split_load_cost > 1 else GEMM_COSTS.skinny_rows
     block = even(terms, max(1, first * 2 // 3 // (width * each)))
-    far = terms * lanes * each > second // COSTS.skinny_operand_l2_part
-    if not (LEAST_ROWS <= rows <= most and far and _is_full(lanes, width)) or terms % block or lanes <= width:
+    far = terms * lanes * each > second // GEMM_COSTS.skinny_operand_l2_fraction
+    if (
+        not (GEMM_COSTS.skinny_least_rows <= rows <= most and far and _is_full(lanes, width))
+        or terms % block
+        or lanes <= width
+    ):
         return NOT_SKINNY
     strips, lane = builder.split_if_longer(p.lane, width, "pad")
     shares = None
     if strips is not None and builder.machine.cores > 1:
         shares, strips = builder.split_if_longer(strips, -(-lanes // width // builder.machine.cores), "clip")
     blocks, term = builder.split_if_longer(p.term, block, "exact")
-    tiles, row = builder.split_if_longer(p.row, height_of(rows, FLAT) if rows < MOST_ROWS else FLAT)
+    height = GEMM_COSTS.wide_tile_rows
+    tiles, row = builder.split_if_longer(
+        p.row, height_of(rows, height) if rows < GEMM_COSTS.skinny_rows else height
+    )
     if strips is None or tiles is None:
         return NOT_SKINNY
     builder.apply("reorder", *filter(None, (shares, blocks)), strips, tiles, term, row, lane)

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
-from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.handles import LoopHandle, copy_loop, handles
 from texpr.autoschedule.core.layouts import dimension_names
 from texpr.autoschedule.core.nest import Nest, constant_extent
@@ -30,6 +29,7 @@ from texpr.autoschedule.core.template import (
     Scheduled,
     Stage,
 )
+from texpr.autoschedule.cpu.gemm.gemm_costs import GEMM_COSTS
 from texpr.autoschedule.cpu.gemm.packing import permission
 from texpr.autoschedule.cpu.gemm.work_split import whole_rounds
 from texpr.ir.build import integer
@@ -41,20 +41,15 @@ from texpr.schedule.analysis.access import Access
 from texpr.schedule.structure.tensors import bytes_of
 
 SIDE = 16
-"""Rows and columns of a tile of sums."""
+"""Rows and columns of a tile of sums (Intel SDM, AMX: a tile register has 16 rows of 64 bytes)."""
 ROW_BYTES = 64
+"""Bytes of a row of a tile register (same source)."""
 COLUMN_BYTES = 4
+"""Bytes of a group of terms, which are added to one sum (Intel SDM, `TDPBF16PS`, `TDPBSSD`)."""
 HIGH, WIDE = 2, 2
 """Tiles of sums, rows of them and columns, that are added to with as many of the left operand
-and of the right one.
+and of the right one: all eight tile registers.
 """
-ROWS_AHEAD = 2
-GROUPS_AHEAD = 4
-"""How early rows, and rows of groups of terms, are asked for that come from afar."""
-LEAST_FILLED = 1 / 4
-"""The share of what is multiplied that is no filling, below which other instructions do as much."""
-LEAST_ROWS = 8
-"""Rows and columns for which operands are packed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,9 +163,11 @@ def _fills(t: _Tiles) -> bool:
         (constant_extent(t.lane), WIDE * SIDE),
         (constant_extent(t.term), t.terms),
     ]
-    if min(extents[0][0], extents[1][0]) < LEAST_ROWS:
+    if min(extents[0][0], extents[1][0]) < GEMM_COSTS.tile_register_side:
         return False
-    return prod(n for n, _ in extents) >= LEAST_FILLED * prod(-(-n // tile) * tile for n, tile in extents)
+    return prod(n for n, _ in extents) >= GEMM_COSTS.tile_fill_share * prod(
+        -(-n // tile) * tile for n, tile in extents
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,9 +239,8 @@ def _term_blocks(builder: ScheduleBuilder, terms: LoopHandle) -> tuple[list[Loop
     the second.
     """
     count = constant_extent(builder.loop(terms))
-    most = max(
-        1, next(iter(builder.machine.caches), 0) // COSTS.tile_rows_l1_part // (HIGH * SIDE * ROW_BYTES)
-    )
+    room = next(iter(builder.machine.caches), 0) // GEMM_COSTS.tile_rows_l1_fraction
+    most = max(1, room // (HIGH * SIDE * ROW_BYTES))
     cut = builder.try_split(terms, even(count, most), tail="clip") if count > most else None
     return ([], terms) if cut is None else ([cut[0]], cut[1])
 
@@ -300,10 +296,10 @@ def _packed(
             < min(t.terms, constant_extent(t.term))
         ):
             builder.try_apply("peel", groups, 0, 1)  # the last tile alone asks where rows end
-        asking = lane, ROWS_AHEAD
+        asking = lane, GEMM_COSTS.prefetch_rows
     else:
         builder.try_apply("reorder", groups, panels, lane, term)
-        asking = groups, GROUPS_AHEAD
+        asking = groups, GEMM_COSTS.prefetch_groups
         if a.stride(along.var) == 1:  # rows of terms are woven
             builder.try_apply("unroll", term)
             builder.try_apply("vectorize", lane)

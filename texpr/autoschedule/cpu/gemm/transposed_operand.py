@@ -14,7 +14,8 @@ from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.handles import LoopHandle, handles
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
-from texpr.autoschedule.cpu.gemm.packed import LEAST_ROWS, tile_of
+from texpr.autoschedule.cpu.gemm.gemm_costs import GEMM_COSTS
+from texpr.autoschedule.cpu.gemm.packed import tile_of
 from texpr.autoschedule.cpu.gemm.packing import pack
 from texpr.ir.expr import Read, Tensor
 from texpr.ir.loop import For, Store
@@ -104,7 +105,7 @@ def _product(builder: ScheduleBuilder, nest: Nest) -> _Product | NoMatch:
     rows = [
         n
         for n in nest.spatial
-        if n is not lane and panel.stride(n.var) == 0 and constant_extent(n) >= LEAST_ROWS
+        if n is not lane and panel.stride(n.var) == 0 and constant_extent(n) >= GEMM_COSTS.packing_rows
     ]
     if not rows or not any(panel.stride(n.var) == 1 for n in nest.reduction):
         return NoMatch("few rows share the operand, or terms do not lie side by side")

@@ -7,20 +7,18 @@ from __future__ import annotations
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.handles import LoopHandle, handle
 from texpr.autoschedule.core.nest import constant_extent
+from texpr.autoschedule.cpu.gemm.gemm_costs import GEMM_COSTS
 from texpr.ir.loop import For
 from texpr.schedule.analysis.access import Access
-
-UNEVEN = 8
-"""Parts of all the work, of which one more for one core makes it better to share out rows."""
 
 
 def is_uneven(cores: int, tiles: int, blocks: int) -> bool:
     """Whether one core would have much more to do than others, of a block of tiles for each:
     rows are shared out then.
     """
-    return blocks <= cores and busiest_of(tiles, -(-tiles // blocks), cores) * cores * UNEVEN >= tiles * (
-        UNEVEN + 1
-    )
+    parts = GEMM_COSTS.uneven_work_fraction
+    busiest = busiest_of(tiles, -(-tiles // blocks), cores)
+    return blocks <= cores and busiest * cores * parts >= tiles * (parts + 1)
 
 
 def busiest_of(tiles: int, block: int, cores: int) -> int:

@@ -14,7 +14,7 @@ from texpr.autoschedule.core.nest import Nest, boundary_iterations, constant_ext
 from texpr.autoschedule.core.numbers import even
 from texpr.autoschedule.core.template import NO_REDUCTION, NoMatch, Scheduled, Stage
 from texpr.autoschedule.cpu import scalable_vectors as any_length
-from texpr.autoschedule.cpu.convolution.direct import ADDRESSES
+from texpr.autoschedule.cpu.convolution.convolution_costs import CONVOLUTION_COSTS
 from texpr.autoschedule.cpu.elementwise.elementwise import peel_boundaries
 from texpr.autoschedule.cpu.gemm.packed import in_pairs, product_tile
 from texpr.autoschedule.cpu.gemm.remainder_lanes import cut_lanes
@@ -301,7 +301,7 @@ def _few_rows(builder: ScheduleBuilder, nest: Nest, rows: For | None) -> int:
     most = (
         TILE_ROWS // 4
         if rows is not None
-        and builder.machine.address_registers < ADDRESSES
+        and builder.machine.address_registers < CONVOLUTION_COSTS.address_registers
         and any(boundary_iterations(nest, rows))
         else TILE_ROWS // 2
     )

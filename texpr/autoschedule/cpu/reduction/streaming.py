@@ -18,7 +18,8 @@ from texpr.autoschedule.core.handles import LoopHandle, handles
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.numbers import even
 from texpr.autoschedule.core.template import NO_REDUCTION, UNKNOWN_EXTENTS, NoMatch, Scheduled, Stage
-from texpr.autoschedule.cpu.gemm.packed import FILLING, in_pairs
+from texpr.autoschedule.cpu.gemm.gemm_costs import GEMM_COSTS
+from texpr.autoschedule.cpu.gemm.packed import in_pairs
 from texpr.autoschedule.cpu.gemm.packing import pack
 from texpr.autoschedule.cpu.reduction.pairwise import in_levels
 from texpr.ir.build import integer
@@ -117,7 +118,7 @@ def _scheduled(builder: ScheduleBuilder, s: _Stream) -> list[LoopHandle]:
     terms = [[n] for n in handles(s.nest.reduction)]
     chained = None if s.shared else in_levels(builder, s.nest, terms, [], first=(DEPTH, STRIPS))
     tiles, lane = builder.split_if_longer(
-        s.lane, width, "pad" if busy and -size % width <= size // FILLING else "peel"
+        s.lane, width, "pad" if busy and -size % width <= size // GEMM_COSTS.filled_tiles else "peel"
     )
     strips = None
     if tiles is not None:

@@ -1,0 +1,70 @@
+"""Tuned numbers of convolutions on CPUs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from texpr.autoschedule.core.cost_model import CostModel, tuned
+
+_TIMES = "times of kernels; processor not recorded"
+_REGISTERS = "counts of registers and instructions; no times recorded"
+
+
+@dataclass(frozen=True)
+class ConvolutionCosts(CostModel):
+    """Thresholds and block sizes of convolutions on CPUs, which are sums over windows."""
+
+    # direct: copies
+    unpacked_panels: int = tuned(2, "panels", _TIMES)
+    """Panels beside each other in a row of weights that need no packing: a row then is few cache
+    lines."""
+    packing_positions: int = tuned(32, "positions", _TIMES)
+    """Positions that share a panel, from which on packing saves more than it costs."""
+    long_sum: int = tuned(128, "terms", _TIMES)
+    """Terms of a sum that are worth writing it alone, apart from its neighbours in memory."""
+    shared_copy_elements: int = tuned(1 << 16, "elements", _TIMES)
+    """Elements of a copy that are worth the work of several threads."""
+    # direct: blocks
+    address_registers: int = tuned(16, "registers", _REGISTERS)
+    """Registers for addresses below which as many rows with edges, or loops over blocks of them,
+    would not have theirs."""
+    block_rows: int = tuned(8, "rows", _TIMES)
+    """Rows of a block, at least, or what `block_overlaps` says where that is less: blocks copy the
+    rows that they share twice."""
+    block_overlaps: int = tuned(4, "overlaps of neighbouring windows", _TIMES)
+    """Rows of a block, as a multiple of those that windows of neighbouring rows share."""
+    block_terms: int = tuned(64, "terms", _TIMES)
+    """Terms of a block for which sums are fetched and put back, at least."""
+    value_registers: int = tuned(4, "registers", _REGISTERS)
+    """Registers for values for all lanes, where these do not come from memory as an operand."""
+    beyond_l2: int = tuned(3, "times a byte in L2", _TIMES)
+    """Cost of a byte that comes from behind L2."""
+    # direct: edges
+    outside_share: float = tuned(1 / 40, "share of the terms along a loop", _TIMES)
+    """Terms outside of the input that are worth ranges without them."""
+    outside_share_copied: float = tuned(1 / 16, "share of the terms along a loop", _TIMES)
+    """Terms outside of the input that are worth copies of loops for the edges."""
+    # epilogue
+    epilogue_row_bytes: int = tuned(16384, "bytes", "half of an L1 of 32 KiB; no times recorded")
+    """Bytes of a row of positions that is collected in a buffer, at most."""
+    # register_tiling
+    tile_sums: int = tuned(
+        12, "registers", "latency of products: two units of four to five cycles, and some to spare"
+    )
+    """Registers of sums that keep the units busy."""
+    unrolled_taps: int = tuned(7, "terms", _TIMES)
+    """Terms along a row of a window that are worth copies of the statement."""
+    # depthwise
+    plane_rows: int = tuned(2, "rows", _REGISTERS)
+    """Rows of a tile, whose windows overlap: with more, what is loaded does not fit the registers
+    beside weights and sums."""
+    two_vector_registers: int = tuned(32, "registers", _REGISTERS)
+    """Registers of a machine, from which on rows of a tile have two vectors."""
+    unrolled_row_terms: int = tuned(7, "terms", _REGISTERS)
+    """Terms along a row of a window that are worth being written out."""
+    unrolled_window_terms: int = tuned(9, "terms", _REGISTERS)
+    """Terms of a window that are worth being written out."""
+
+
+CONVOLUTION_COSTS = ConvolutionCosts()
+"""The costs of convolutions on CPUs."""
