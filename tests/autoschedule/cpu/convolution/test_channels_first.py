@@ -11,7 +11,7 @@ import pytest
 import texpr as tx
 from tests.autoschedule.cpu.convolution.test_direct import FAR, FIRST, NEAR
 from tests.properties.schedule.drawing import Scheduled, check, random_arrays
-from texpr.autoschedule.cpu.convolution import direct as windows
+from texpr.autoschedule.cpu.convolution import direct, sliding_window
 from texpr.autoschedule.cpu.convolution.convolution_costs import ConvolutionCosts
 from texpr.autoschedule.driver import auto
 
@@ -33,7 +33,9 @@ CASES = {
 @pytest.mark.parametrize("where", [NEAR, FAR], ids=["near", "far"])
 @pytest.mark.parametrize("name", CASES)
 def test_ends_keep_every_bit_and_are_certified(name, where, monkeypatch):
-    monkeypatch.setattr(windows, "CONVOLUTION_COSTS", ConvolutionCosts(block_terms=8, long_sum=8))
+    costs = ConvolutionCosts(block_terms=8, long_sum=8)
+    monkeypatch.setattr(direct, "CONVOLUTION_COSTS", costs)
+    monkeypatch.setattr(sliding_window, "CONVOLUTION_COSTS", costs)
     text, sizes, square = CASES[name]
     s = tx.schedule(tx.op(text), **sizes)
     s.steps[:], s.kernel = auto(
@@ -51,7 +53,7 @@ def test_ends_keep_every_bit_and_are_certified(name, where, monkeypatch):
 
 
 def test_rows_from_memory_are_asked_for_a_row_early(monkeypatch):
-    monkeypatch.setattr(windows, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
+    monkeypatch.setattr(sliding_window, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
     text, sizes, _ = CASES["squares of 8"]
     for where, early in ((NEAR, []), (FAR, ['prefetch("M", "Y.y", 1)', 'prefetch("A", "Y.y", 1)'])):
         steps, _ = auto(
@@ -63,7 +65,7 @@ def test_rows_from_memory_are_asked_for_a_row_early(monkeypatch):
 
 def test_lanes_left_over_are_written_lane_by_lane(monkeypatch):
     """A square of them would reach beyond the last lane."""
-    monkeypatch.setattr(windows, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
+    monkeypatch.setattr(sliding_window, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
     s = tx.schedule(tx.op(ENDED), **SIZES | {"H": 5, "W": 8, "K": 21})
     script = [
         str(step) for step in auto(s.kernel, replace(NEAR, instructions=frozenset({"transpose4_f32"})))[0]
@@ -75,7 +77,7 @@ def test_lanes_left_over_are_written_lane_by_lane(monkeypatch):
 
 def test_few_positions_are_written_lane_by_lane(monkeypatch):
     """Three positions of a row are less than a square."""
-    monkeypatch.setattr(windows, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
+    monkeypatch.setattr(sliding_window, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
     s = tx.schedule(tx.op(FIRST), N=2, C=5, K=16, H=12, W=3, R=3, Q=3, S=1, P=1)
     script = [
         str(step) for step in auto(s.kernel, replace(NEAR, instructions=frozenset({"transpose4_f32"})))[0]
@@ -84,7 +86,7 @@ def test_few_positions_are_written_lane_by_lane(monkeypatch):
 
 
 def test_the_picture_of_an_end(golden, monkeypatch):
-    monkeypatch.setattr(windows, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
+    monkeypatch.setattr(sliding_window, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
     s = tx.schedule(tx.op(ENDED), **SIZES | {"H": 5, "W": 16})
     golden(
         "\n".join(

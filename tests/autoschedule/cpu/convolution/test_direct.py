@@ -10,7 +10,7 @@ import pytest
 
 import texpr as tx
 from tests.properties.schedule.drawing import Scheduled, check, random_arrays
-from texpr.autoschedule.cpu.convolution import direct as windows
+from texpr.autoschedule.cpu.convolution import direct, sliding_window
 from texpr.autoschedule.cpu.convolution.convolution_costs import ConvolutionCosts
 from texpr.autoschedule.driver import auto
 from texpr.ir.machine import Machine
@@ -81,7 +81,9 @@ def scheduled(name: str, machine: Machine) -> tx.Schedule:
 @pytest.mark.parametrize("machine", [NEAR, FAR, FEW], ids=["near", "far", "few"])
 @pytest.mark.parametrize("name", CASES)
 def test_windows_keep_every_bit_and_are_certified(name, machine, monkeypatch):
-    monkeypatch.setattr(windows, "CONVOLUTION_COSTS", ConvolutionCosts(block_terms=8, long_sum=8))
+    costs = ConvolutionCosts(block_terms=8, long_sum=8)
+    monkeypatch.setattr(direct, "CONVOLUTION_COSTS", costs)
+    monkeypatch.setattr(sliding_window, "CONVOLUTION_COSTS", costs)
     s = scheduled(name, machine)
     bound = {v: CASES[name][1][v.name] for v in s.program.sizes}
     check(
@@ -93,13 +95,13 @@ def test_windows_keep_every_bit_and_are_certified(name, machine, monkeypatch):
 @pytest.mark.parametrize("machine", [NEAR, FAR], ids=["near", "far"])
 @pytest.mark.parametrize("name", EDGES)
 def test_the_sums_of_a_window_ask_nothing_about_edges(name, machine, monkeypatch):
-    monkeypatch.setattr(windows, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
+    monkeypatch.setattr(sliding_window, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
     products = [line for line in str(scheduled(name, machine)).splitlines() if "+=" in line]
     assert products and not any("if" in line for line in products)
 
 
 def test_a_panel_that_is_far_comes_in_blocks_of_terms(monkeypatch):
-    monkeypatch.setattr(windows, "CONVOLUTION_COSTS", ConvolutionCosts(block_terms=8))
+    monkeypatch.setattr(direct, "CONVOLUTION_COSTS", ConvolutionCosts(block_terms=8))
     assert (
         '"Y.r"' in scheduled("same", FAR).script().split("cache_write")[0]
         and "cache_write" in scheduled("same", FAR).script()
@@ -139,7 +141,7 @@ def test_a_panel_is_walked_along_where_its_field_is_the_larger():
 
 
 def test_channels_come_last_in_copies_unless_positions_are_neighbours_or_next_to_them(monkeypatch):
-    monkeypatch.setattr(windows, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
+    monkeypatch.setattr(sliding_window, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
     beside = scheduled("channels first", NEAR).script()
     assert 'vectorize("X_cache.d3")' in beside and 'layout("X_cache"' not in beside
     for step, turned in ((2, False), (3, True)):
@@ -150,7 +152,7 @@ def test_channels_come_last_in_copies_unless_positions_are_neighbours_or_next_to
 
 
 def test_lanes_are_neighbours_where_there_are_such(monkeypatch):
-    monkeypatch.setattr(windows, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
+    monkeypatch.setattr(sliding_window, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
     s = tx.schedule(tx.op(PANELS), N=1, H=6, W=7, C=4, R=3, Q=3, K=8, L=8)
     steps, _ = auto(s.kernel, NEAR)
     assert 'vectorize("Y.l")' in [str(step) for step in steps]
@@ -160,7 +162,7 @@ def test_each_part_of_a_target_has_sums_of_its_own(monkeypatch):
     """The gradient of a convolution that skips elements is several equations; the sums of each
     are laid out once.
     """
-    monkeypatch.setattr(windows, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
+    monkeypatch.setattr(sliding_window, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
     s = tx.schedule(tx.grad(tx.op(FIRST), ["X"]), N=1, C=8, H=14, W=14, K=8, R=3, Q=3, S=2, P=1)
     script = "\n".join(str(step) for step in auto(s.kernel, NEAR)[0])
     laid_out = [line for line in script.splitlines() if line.startswith('layout("dX_acc')]
@@ -170,7 +172,7 @@ def test_each_part_of_a_target_has_sums_of_its_own(monkeypatch):
 
 def test_a_panel_that_few_positions_use_is_copied_for_all_images(monkeypatch):
     """The gradient in the weights: a window of positions for each channel of the image."""
-    monkeypatch.setattr(windows, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
+    monkeypatch.setattr(sliding_window, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
     s = tx.schedule(tx.grad(tx.op(FIRST), ["F"]), N=2, C=4, H=9, W=9, K=24, R=3, Q=3, S=1, P=1)
     steps, kernel = auto(s.kernel, NEAR)
     assert any(str(step).startswith('cache_read("dY", "dF.ko') for step in steps)
@@ -180,7 +182,7 @@ def test_a_panel_that_few_positions_use_is_copied_for_all_images(monkeypatch):
 
 @pytest.mark.parametrize(("images", "at"), [(1, "Y.n"), (3, "Y.no"), (64, "Y.no")])
 def test_a_panel_is_copied_once_for_all_blocks_of_rows_and_few_images(images: int, at: str, monkeypatch):
-    monkeypatch.setattr(windows, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
+    monkeypatch.setattr(sliding_window, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
     s = tx.schedule(tx.op(FIRST), N=images, C=512, H=64, W=64, K=24, R=3, Q=3, S=1, P=1)
     steps, kernel = auto(s.kernel, NEAR)
     script = [str(step) for step in steps]
@@ -202,7 +204,7 @@ def test_a_panel_of_one_tile_is_copied_by_squares(monkeypatch):
     """The gradient in the weights of few channels: channels of dY lie apart, and squares of them
     are transposed in registers.
     """
-    monkeypatch.setattr(windows, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
+    monkeypatch.setattr(sliding_window, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
     gradient = tx.grad(tx.op(FIRST), ["F"])
     sizes = {"N": 2, "C": 3, "H": 18, "W": 18, "K": 16, "R": 3, "Q": 3}
     machine = replace(NEAR, vector_bytes=32, instructions=frozenset({"transpose4_f32", "transpose8_f32"}))
@@ -224,7 +226,7 @@ def test_panels_of_several_tiles_are_copied_by_squares(monkeypatch):
     """The gradient in the weights of more channels: squares of halves of registers where rows
     hold no whole ones.
     """
-    monkeypatch.setattr(windows, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
+    monkeypatch.setattr(sliding_window, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
     gradient = tx.grad(tx.op(FIRST), ["F"])
     machine = replace(FAR, vector_bytes=32, instructions=frozenset({"transpose4_f32", "transpose8_f32"}))
     sizes = {"N": 2, "C": 4, "H": 10, "W": 10, "K": 64, "R": 3, "Q": 3}
@@ -246,7 +248,7 @@ def test_rows_that_lie_apart_are_copied_to_their_ends(lanes: int, order: str, mo
     """Squares of the same rows follow each other, line after line of each, and what comes next
     is asked for where it is far.
     """
-    monkeypatch.setattr(windows, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
+    monkeypatch.setattr(sliding_window, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
     machine = replace(FAR, vector_bytes=32, instructions=frozenset({"transpose8_f32"}))
     s = tx.schedule(tx.grad(tx.op(FIRST), ["F"]), N=4, C=4, H=10, W=10, K=lanes, R=3, Q=3, S=1, P=0)
     script = [str(step) for step in auto(s.kernel, machine)[0]]
@@ -263,7 +265,7 @@ def test_a_far_panel_of_one_tile_comes_in_blocks_of_terms(monkeypatch):
     """The gradient in the weights of few channels: each core turns a block of dY for all of its
     channels of the image.
     """
-    monkeypatch.setattr(windows, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
+    monkeypatch.setattr(sliding_window, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
     gradient = tx.grad(tx.op(FIRST), ["F"])
     sizes = {"N": 4, "C": 4, "H": 10, "W": 10, "K": 8, "R": 3, "Q": 3}
     s = tx.schedule(gradient, **sizes, S=1, P=1)

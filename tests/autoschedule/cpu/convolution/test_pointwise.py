@@ -9,7 +9,7 @@ import pytest
 import texpr as tx
 from bench.inner.assembly import inner_loops, on_stack, products
 from tests.properties.schedule.drawing import Scheduled, check, random_arrays
-from texpr.autoschedule.cpu.gemm import packed as panels
+from texpr.autoschedule.cpu.gemm import large_contraction, packed
 from texpr.autoschedule.cpu.gemm.gemm_costs import GemmCosts
 from texpr.autoschedule.driver import auto
 from texpr.ir.machine import Machine
@@ -60,7 +60,9 @@ def correct(s: tx.Schedule, sizes: dict[str, int]) -> None:
     "text, joined", [(LAST, "n y ny x"), (FIRST, "y x"), (ONE, "y x")], ids=["last", "first", "one"]
 )
 def test_loops_that_walk_through_memory_as_one_are_one(text: str, joined: str, depth: int, monkeypatch):
-    monkeypatch.setattr(panels, "GEMM_COSTS", GemmCosts(block_terms=depth, collapsed_lane_rows=32))
+    costs = GemmCosts(block_terms=depth, collapsed_lane_rows=32)
+    for module in (large_contraction, packed):
+        monkeypatch.setattr(module, "GEMM_COSTS", costs)
     s = scheduled(text)
     assert [n for step in s.steps if step.name == "fuse" for n in step.args] == [
         f"Y.{n}" for n in joined.split()

@@ -8,7 +8,7 @@ import pytest
 import texpr as tx
 from tests.properties.schedule.drawing import Scheduled, check, random_arrays
 from tests.schedule.steps.cases import OPS, SQUARE, TILES
-from texpr.autoschedule.cpu.gemm import packed as panels
+from texpr.autoschedule.cpu.gemm import packed
 from texpr.autoschedule.cpu.gemm.gemm_costs import GemmCosts
 from texpr.autoschedule.driver import auto
 from texpr.ir.build import integer
@@ -90,7 +90,7 @@ CONTRACTIONS = {
 @pytest.mark.parametrize("size", [(128, 16, 17), (133, 19, 33), (136, 40, 64), (144, 8, 33)])
 @pytest.mark.parametrize("name", CONTRACTIONS)
 def test_large_contractions_keep_every_bit(name, size, monkeypatch):
-    monkeypatch.setattr(panels, "GEMM_COSTS", GemmCosts(block_terms=32))
+    monkeypatch.setattr(packed, "GEMM_COSTS", GemmCosts(block_terms=32))
     s = tx.schedule(tx.op(CONTRACTIONS[name]), **dict(zip("MNK", size)))
     s.steps[:], s.kernel = auto(s.kernel, TINY)
     assert "cache_read" in s.script(), s.script()
@@ -114,7 +114,7 @@ CONVOLUTION = """op convolution(X: f32[B, H, W, C], F: f32[R, S, C, O]) -> Y: f3
 
 @pytest.mark.parametrize("sizes", [(2, 6, 11, 3, 2, 3, 70), (1, 9, 12, 5, 2, 2, 64)])
 def test_a_convolution_is_a_contraction(sizes, monkeypatch):
-    monkeypatch.setattr(panels, "GEMM_COSTS", GemmCosts(block_terms=8))
+    monkeypatch.setattr(packed, "GEMM_COSTS", GemmCosts(block_terms=8))
     s = tx.schedule(tx.op(CONVOLUTION), **dict(zip("BHWCRSO", sizes)))
     s.steps[:], s.kernel = auto(s.kernel, TINY)
     assert "cache_read" in s.script(), s.script()

@@ -16,18 +16,18 @@ Architectures, SC 2018.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.handles import LoopHandle, copy_loop, copy_loops, handle, handles
 from texpr.autoschedule.core.layouts import layout_with_last_dim
-from texpr.autoschedule.core.nest import Nest, boundary_iterations, constant_extent, window_loops
+from texpr.autoschedule.core.nest import Nest, constant_extent, window_loops
 from texpr.autoschedule.core.numbers import even
-from texpr.autoschedule.core.template import NO_REDUCTION, UNKNOWN_EXTENTS, NoMatch, Scheduled, Stage
+from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
 from texpr.autoschedule.cpu.convolution import register_tiling
 from texpr.autoschedule.cpu.convolution.convolution_costs import CONVOLUTION_COSTS
 from texpr.autoschedule.cpu.convolution.epilogue import crossed, transpose_ends
+from texpr.autoschedule.cpu.convolution.sliding_window import Window, find_window
 from texpr.autoschedule.cpu.finishing.partition_triangles import without_edges
 from texpr.autoschedule.cpu.gemm.packed import in_pairs
 from texpr.autoschedule.cpu.gemm.packing import (
@@ -44,77 +44,7 @@ from texpr.ir.build import integer
 from texpr.ir.expr import Tensor
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables
-from texpr.schedule.analysis.access import Access, unclamped
-
-
-class ChannelLayout(Enum):
-    """How the lanes of a convolution, its channels, lie in the target."""
-
-    LAST = "last"
-    """Neighbours in memory: channels come last, or blocks of them do."""
-    FIRST = "first"
-    """Apart, and so do terms in the input: positions are neighbours."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Window:
-    """The parts of a sum over windows.
-
-    Attributes:
-        lane: the loop whose iterations are lanes.
-        x, y: loops over positions, `x` the one with neighbours in memory; `y` may not be there.
-        groups: loops along which both reads move, such as groups of channels.
-        channel_blocks: other loops along which the weights move, such as blocks of lanes.
-        images: the other loops that share the weights.
-        weights, input: the two reads.
-        layout: where channels lie in the target; copies have them last.
-        offsets: loops over terms that lie within the window.
-        guarded: whether the field is read beyond its edges.
-        width: iterations of `lane` in a tile of registers.
-        height: positions in it: of `x`, of `y`.
-        taps: the loop over terms that is copied for each of its iterations, if one is.
-    """
-
-    nest: Nest
-    lane: For
-    x: For
-    y: For | None
-    groups: tuple[For, ...]
-    channel_blocks: tuple[For, ...]
-    images: tuple[For, ...]
-    weights: Access
-    input: Access
-    layout: ChannelLayout
-    offsets: tuple[For, ...]
-    guarded: bool
-    width: int
-    height: tuple[int, int]
-    taps: For | None
-
-    @property
-    def channels_first(self) -> bool:
-        return self.layout is ChannelLayout.FIRST
-
-    @property
-    def positions(self) -> tuple[For, ...]:
-        return (self.x,) if self.y is None else (self.y, self.x)
-
-    @property
-    def weights_bytes(self) -> int:
-        """What all positions use of the panel."""
-        moving = (
-            n
-            for n in (self.lane, *self.channel_blocks, *self.nest.reduction)
-            if self.weights.stride(n.var) != 0
-        )
-        return prod(map(constant_extent, moving)) * self.weights.tensor.dtype.bytes
-
-    @property
-    def row_bytes(self) -> int:
-        """What a row of positions uses of the field, where windows that overlap use the same."""
-        moving = [n for n in self.nest.reduction if n not in self.offsets and self.input.stride(n.var) != 0]
-        steps = prod(register_tiling.position_step(self.input, n) for n in self.positions)
-        return steps * prod(map(constant_extent, (self.x, *moving))) * self.input.tensor.dtype.bytes
+from texpr.schedule.analysis.access import unclamped
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +71,11 @@ class DirectConvolution:
 
     name, stage = "DirectConvolution", Stage.NESTS
 
-    def match(self, builder: ScheduleBuilder, nest: Nest) -> _Window | NoMatch:
+    def match(self, builder: ScheduleBuilder, nest: Nest) -> Window | NoMatch:
         """The parts of the nest."""
-        return _window(builder, nest)
+        return find_window(builder, nest)
 
-    def apply(self, builder: ScheduleBuilder, match: _Window) -> Scheduled | NoMatch:
+    def apply(self, builder: ScheduleBuilder, match: Window) -> Scheduled | NoMatch:
         """The steps."""
         return _scheduled(builder, match)
 
@@ -154,13 +84,13 @@ def terms_outside(builder: ScheduleBuilder, nest: Nest) -> list[LoopHandle]:
     """Loops over a window's terms along which so many lie outside of the field that loops
     without them are worth their code.
     """
-    w = _window(builder, nest)
+    w = find_window(builder, nest)
     if isinstance(w, NoMatch) or not w.guarded or w.input.tensor.dtype != nest.main.tensor.dtype:
         return []
     return handles(n for n in w.offsets if _worth_leaving_out(w, n, _by_terms(builder, w)))
 
 
-def _worth_leaving_out(w: _Window, term: For, in_blocks: bool) -> bool:
+def _worth_leaving_out(w: Window, term: For, in_blocks: bool) -> bool:
     """Whether many terms along a loop lie outside of the field, and the loops that know which are
     few: those over terms themselves, or over tiles of positions in which iterations over terms are
     written out. Tiles whose sums come in blocks of terms are not told apart.
@@ -177,102 +107,7 @@ def _worth_leaving_out(w: _Window, term: For, in_blocks: bool) -> bool:
     )
 
 
-def _window(builder: ScheduleBuilder, nest: Nest) -> _Window | NoMatch:
-    if not nest.reduction or nest.main.update is None:
-        return NO_REDUCTION
-    lanes = builder.vector_lanes(nest)
-    if nest.recurrent or not builder.machine.caches:
-        return NoMatch("a recurrence, or caches that are not known")
-    if any(integer(n.extent) is None for n in nest.loops):
-        return UNKNOWN_EXTENTS
-    parts = _first_parts(nest, lanes)
-    if parts is None:
-        return NoMatch("no operand moves with vectors of elements and another one with positions plus terms")
-    lane, panel, field = parts
-    others = [n for n in nest.spatial if n is not lane]
-    shared = [n for n in others if panel.stride(n.var) == 0]
-    slid = [n for n in shared if window_loops(nest, field, [n])][-2:]
-    if prod(map(constant_extent, slid)) == 1:
-        return NoMatch("a window that does not slide")
-    alone, across = (
-        [n for n in others if n not in shared and (field.stride(n.var) == 0) is still]
-        for still in (False, True)
-    )
-    guarded = any(boundary_iterations(nest, n) != (0, 0) for n in slid)
-    width = register_tiling.tile_width(constant_extent(lane), lanes)
-    values = 1 if builder.machine.has_memory_operands else CONVOLUTION_COSTS.value_registers
-    most = max(1, (builder.machine.vector_registers - values) // (width // lanes) - 1)
-    layout = ChannelLayout.LAST if nest.accesses[0].stride(lane.var) == 1 else ChannelLayout.FIRST
-    most = (
-        most
-        if guarded or layout is ChannelLayout.FIRST
-        else min(most, register_tiling.most_rows(field, slid[-1]))
-    )
-    sizes = constant_extent(slid[-1]), constant_extent(slid[0]) if len(slid) > 1 else 1
-    height, taps = (
-        register_tiling.tile_height(most, *sizes),
-        register_tiling.last_taps(nest, field, slid[-1]) if builder.machine.has_memory_operands else None,
-    )
-    step = register_tiling.position_step(field, slid[-1])
-    tile = taps and register_tiling.tile_with_taps(
-        builder.machine.vector_registers, width // lanes, sizes, step, constant_extent(taps)
-    )
-    if tile is not None:
-        width, height = tile[0] * lanes, tile[1]
-    images = tuple(n for n in shared if n not in slid)
-    return _Window(
-        nest,
-        lane,
-        slid[-1],
-        slid[0] if len(slid) > 1 else None,
-        tuple(alone),
-        tuple(across),
-        images,
-        panel,
-        field,
-        layout,
-        tuple(window_loops(nest, field, slid)),
-        guarded,
-        width,
-        height,
-        taps if tile is not None else None,
-    )
-
-
-def _first_parts(nest: Nest, lanes: int) -> tuple[For, Access, Access] | None:
-    """The parts by the first loop that can be that over lanes, those first that walk along rows."""
-    for n in sorted(nest.spatial, key=lambda n: nest.accesses[0].stride(n.var) != 1):
-        if constant_extent(n) >= lanes > 1 and (parts := _parts(nest, n)) is not None:
-            return parts
-    return None
-
-
-def _parts(nest: Nest, lane: For) -> tuple[For, Access, Access] | None:
-    """The panel and the field, where the loop can be that over lanes: neighbours in panel and
-    target, or both are worth a copy.
-    """
-    moving = [a for a in nest.accesses[1:] if a.stride(lane.var) != 0]
-    staying = [a for a in nest.accesses[1:] if a.stride(lane.var) == 0]
-    if len(moving) != 1 or len(staying) != 1:
-        return None
-    panel, field = moving[0], staying[0]
-    if not any(window_loops(nest, field, [n]) for n in nest.spatial if panel.stride(n.var) == 0):
-        return None
-    if nest.accesses[0].stride(lane.var) == 1:
-        return (lane, panel, field) if panel.stride(lane.var) == 1 else None
-    offsets = window_loops(nest, field, nest.spatial)
-    skipping = any(
-        field.stride(n.var) not in (0, 1, None) and register_tiling.position_step(field, n) > 1
-        for n in nest.spatial
-        if n is not lane
-    )
-    worth = (skipping or prod(map(constant_extent, offsets)) > 1) and prod(
-        map(constant_extent, nest.reduction)
-    ) >= CONVOLUTION_COSTS.long_sum
-    return (lane, panel, field) if worth else None
-
-
-def _scheduled(builder: ScheduleBuilder, w: _Window) -> Scheduled | NoMatch:
+def _scheduled(builder: ScheduleBuilder, w: Window) -> Scheduled | NoMatch:
     ends = crossed(builder, w.nest, w.lane, w.x) if w.channels_first else []
     large = _by_terms(builder, w)
     around = _around(builder, w, large)
@@ -323,7 +158,7 @@ def _scheduled(builder: ScheduleBuilder, w: _Window) -> Scheduled | NoMatch:
     return Scheduled(shared if large else [*shared, *(n for n in tiles if n not in single)])
 
 
-def _by_terms(builder: ScheduleBuilder, w: _Window) -> bool:
+def _by_terms(builder: ScheduleBuilder, w: Window) -> bool:
     """Whether the panel comes in blocks of terms, each used by all positions of all images, rather
     than whole for each block of rows.
 
@@ -376,7 +211,7 @@ def _for_each_core(builder: ScheduleBuilder, images: list[LoopHandle]) -> list[L
 
 
 def _image_block(
-    builder: ScheduleBuilder, w: _Window, images: list[LoopHandle]
+    builder: ScheduleBuilder, w: Window, images: list[LoopHandle]
 ) -> tuple[LoopHandle | None, bool]:
     """Cut the last of the loops that share the panel, so that a copy of it serves many images, or
     all where they are few.
@@ -395,7 +230,7 @@ def _image_block(
 
 
 def _in_tiles(
-    builder: ScheduleBuilder, w: _Window, around: _Around, middle: list[LoopHandle], shallow: list[LoopHandle]
+    builder: ScheduleBuilder, w: Window, around: _Around, middle: list[LoopHandle], shallow: list[LoopHandle]
 ) -> tuple[list[LoopHandle], LoopHandle | None]:
     """Cut the positions into tiles that stand inside the terms; the loops of `middle` then, and the
     one of them over tiles along `x`, if there are several.
@@ -423,7 +258,7 @@ def _around_row(tiles: list[LoopHandle], x_tiles: LoopHandle | None, outer: list
     return [*outer, *tiles[: len(tiles) if x_tiles is None else tiles.index(x_tiles)]][-1]
 
 
-def _around(builder: ScheduleBuilder, w: _Window, large: bool) -> _Around:
+def _around(builder: ScheduleBuilder, w: Window, large: bool) -> _Around:
     """Cut the lanes into tiles, and what is large into blocks."""
     lane_tiles, lane = builder.split_if_longer(w.lane, w.width, "mask")
     lanes = [*handles(w.channel_blocks), *filter(None, [lane_tiles])]
@@ -444,7 +279,7 @@ def _around(builder: ScheduleBuilder, w: _Window, large: bool) -> _Around:
     return _Around(blocks, lanes, rows, lane, lane_tiles is not None)
 
 
-def _row_blocks(builder: ScheduleBuilder, w: _Window) -> int:
+def _row_blocks(builder: ScheduleBuilder, w: Window) -> int:
     """Blocks of rows, so many that the field of each stays in the second cache, and that all cores
     have work if nothing else gives it: tiles of lanes do, unless one core copied a field with edges
     for all of them, or a further loop takes an address that there is not.
@@ -462,7 +297,7 @@ def _row_blocks(builder: ScheduleBuilder, w: _Window) -> int:
     return max(1, min(max(fitting, 1 if busy else wanted), rows // least))
 
 
-def _window_rows(w: _Window) -> int:
+def _window_rows(w: Window) -> int:
     """Rows of the field that a row of positions reads."""
     form = next(
         f for i in w.input.indices if w.y is not None and (f := linear(unclamped(i))).coefficient(w.y.var)
@@ -470,11 +305,11 @@ def _window_rows(w: _Window) -> int:
     return 1 + sum(abs(form.coefficient(n.var)) * (constant_extent(n) - 1) for n in w.offsets)
 
 
-def _lane_tiles(w: _Window) -> int:
+def _lane_tiles(w: Window) -> int:
     return prod(map(constant_extent, w.channel_blocks)) * -(-constant_extent(w.lane) // w.width)
 
 
-def _depths(builder: ScheduleBuilder, w: _Window) -> tuple[list[LoopHandle], list[LoopHandle]]:
+def _depths(builder: ScheduleBuilder, w: Window) -> tuple[list[LoopHandle], list[LoopHandle]]:
     """The loops over terms outside and inside a block, cut so that all lanes of a block stay in the
     second cache.
     """
@@ -498,7 +333,7 @@ def _depths(builder: ScheduleBuilder, w: _Window) -> tuple[list[LoopHandle], lis
     return deep, shallow
 
 
-def _panels_first(builder: ScheduleBuilder, w: _Window) -> bool:
+def _panels_first(builder: ScheduleBuilder, w: Window) -> bool:
     """Whether walking along the field for each tile of lanes moves less memory than walking
     along the panel for each tile of positions.
     """
@@ -507,7 +342,7 @@ def _panels_first(builder: ScheduleBuilder, w: _Window) -> bool:
     return _moved(builder, field, _lane_tiles(w)) <= _moved(builder, w.weights_bytes, positions)
 
 
-def _copied(builder: ScheduleBuilder, w: _Window, at: LoopHandle, shared: bool) -> None:
+def _copied(builder: ScheduleBuilder, w: Window, at: LoopHandle, shared: bool) -> None:
     """Copy the field with what it gives beyond its edges, so that neighbouring positions do not
     compete for places in the first cache.
     """
@@ -524,14 +359,14 @@ def _copied(builder: ScheduleBuilder, w: _Window, at: LoopHandle, shared: bool) 
     _last(builder, buffer, last)
 
 
-def _beside(w: _Window) -> bool:
+def _beside(w: Window) -> bool:
     """Whether neighbouring positions, or terms of neighbouring positions, are neighbours in
     memory, or every second element of it.
     """
     return abs(w.input.stride(w.x.var) or 0) in (1, 2)
 
 
-def _channel(w: _Window) -> int:
+def _channel(w: Window) -> int:
     """The dimension of the field whose elements its copy has side by side: the last one where these
     are neighbouring positions, else the one that lies within a position."""
     if _beside(w):
@@ -559,7 +394,7 @@ def _last(builder: ScheduleBuilder, buffer: Tensor, d: int) -> None:
         builder.try_apply("layout", buffer, layout_with_last_dim(buffer, d))
 
 
-def _is_packed(w: _Window, around: _Around) -> bool:
+def _is_packed(w: Window, around: _Around) -> bool:
     """Whether the panel is copied: rows are long and many positions use it, or lanes lie apart."""
     many = prod(map(constant_extent, (*w.images, *w.positions))) >= CONVOLUTION_COSTS.packing_positions
     return w.channels_first or (
@@ -567,7 +402,7 @@ def _is_packed(w: _Window, around: _Around) -> bool:
     )
 
 
-def _packed(builder: ScheduleBuilder, w: _Window, at: LoopHandle, shared: bool) -> None:
+def _packed(builder: ScheduleBuilder, w: Window, at: LoopHandle, shared: bool) -> None:
     """Copy the panel under a loop, tile after tile."""
     if (buffer := builder.try_new_buffer("cache_read", w.weights.tensor, at)) is None:
         return

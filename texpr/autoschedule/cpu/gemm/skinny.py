@@ -30,8 +30,9 @@ from texpr.autoschedule.core.template import (
     Stage,
 )
 from texpr.autoschedule.cpu.gemm.gemm_costs import GEMM_COSTS
-from texpr.autoschedule.cpu.gemm.packed import height_of, in_pairs
+from texpr.autoschedule.cpu.gemm.packed import in_pairs
 from texpr.autoschedule.cpu.gemm.packing import WAYS
+from texpr.autoschedule.cpu.gemm.tile_shapes import height_of
 from texpr.ir.build import integer
 from texpr.ir.expr import Mul
 from texpr.ir.loop import For

@@ -15,8 +15,8 @@ from texpr.autoschedule.core.handles import LoopHandle, handles
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
 from texpr.autoschedule.cpu.gemm.gemm_costs import GEMM_COSTS
-from texpr.autoschedule.cpu.gemm.packed import tile_of
 from texpr.autoschedule.cpu.gemm.packing import pack
+from texpr.autoschedule.cpu.gemm.tile_shapes import tile_of
 from texpr.ir.expr import Read, Tensor
 from texpr.ir.loop import For, Store
 from texpr.ir.traverse import walk

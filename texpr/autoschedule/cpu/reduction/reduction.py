@@ -16,8 +16,9 @@ from texpr.autoschedule.core.template import NO_REDUCTION, NoMatch, Scheduled, S
 from texpr.autoschedule.cpu import scalable_vectors as any_length
 from texpr.autoschedule.cpu.convolution.convolution_costs import CONVOLUTION_COSTS
 from texpr.autoschedule.cpu.elementwise.elementwise import peel_boundaries
-from texpr.autoschedule.cpu.gemm.packed import in_pairs, product_tile
+from texpr.autoschedule.cpu.gemm.packed import in_pairs
 from texpr.autoschedule.cpu.gemm.remainder_lanes import cut_lanes
+from texpr.autoschedule.cpu.gemm.tile_shapes import product_tile
 from texpr.autoschedule.cpu.parallelize import longest
 from texpr.autoschedule.cpu.reduction.across_lanes import along_reduction
 from texpr.autoschedule.cpu.reduction.pairwise import in_levels

@@ -1,0 +1,184 @@
+"""Sums over windows of a field, and their parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from math import prod
+
+from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.nest import Nest, boundary_iterations, constant_extent, window_loops
+from texpr.autoschedule.core.template import NO_REDUCTION, UNKNOWN_EXTENTS, NoMatch
+from texpr.autoschedule.cpu.convolution import register_tiling
+from texpr.autoschedule.cpu.convolution.convolution_costs import CONVOLUTION_COSTS
+from texpr.ir.build import integer
+from texpr.ir.loop import For
+from texpr.schedule.analysis.access import Access
+
+
+class ChannelLayout(Enum):
+    """How the lanes of a convolution, its channels, lie in the target."""
+
+    LAST = "last"
+    """Neighbours in memory: channels come last, or blocks of them do."""
+    FIRST = "first"
+    """Apart, and so do terms in the input: positions are neighbours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The parts of a sum over windows.
+
+    Attributes:
+        lane: the loop whose iterations are lanes.
+        x, y: loops over positions, `x` the one with neighbours in memory; `y` may not be there.
+        groups: loops along which both reads move, such as groups of channels.
+        channel_blocks: other loops along which the weights move, such as blocks of lanes.
+        images: the other loops that share the weights.
+        weights, input: the two reads.
+        layout: where channels lie in the target; copies have them last.
+        offsets: loops over terms that lie within the window.
+        guarded: whether the field is read beyond its edges.
+        width: iterations of `lane` in a tile of registers.
+        height: positions in it: of `x`, of `y`.
+        taps: the loop over terms that is copied for each of its iterations, if one is.
+    """
+
+    nest: Nest
+    lane: For
+    x: For
+    y: For | None
+    groups: tuple[For, ...]
+    channel_blocks: tuple[For, ...]
+    images: tuple[For, ...]
+    weights: Access
+    input: Access
+    layout: ChannelLayout
+    offsets: tuple[For, ...]
+    guarded: bool
+    width: int
+    height: tuple[int, int]
+    taps: For | None
+
+    @property
+    def channels_first(self) -> bool:
+        """True if neighbouring channels lie apart in the target."""
+        return self.layout is ChannelLayout.FIRST
+
+    @property
+    def positions(self) -> tuple[For, ...]:
+        """The loops over positions, outermost first."""
+        return (self.x,) if self.y is None else (self.y, self.x)
+
+    @property
+    def weights_bytes(self) -> int:
+        """Bytes of the weights that all positions use."""
+        moving = (
+            n
+            for n in (self.lane, *self.channel_blocks, *self.nest.reduction)
+            if self.weights.stride(n.var) != 0
+        )
+        return prod(map(constant_extent, moving)) * self.weights.tensor.dtype.bytes
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of the input that a row of positions uses, where windows that overlap use the same."""
+        moving = [n for n in self.nest.reduction if n not in self.offsets and self.input.stride(n.var) != 0]
+        steps = prod(register_tiling.position_step(self.input, n) for n in self.positions)
+        return steps * prod(map(constant_extent, (self.x, *moving))) * self.input.tensor.dtype.bytes
+
+
+def find_window(builder: ScheduleBuilder, nest: Nest) -> Window | NoMatch:
+    """The parts of a nest, if it adds up over a window that slides."""
+    if not nest.reduction or nest.main.update is None:
+        return NO_REDUCTION
+    lanes = builder.vector_lanes(nest)
+    if nest.recurrent or not builder.machine.caches:
+        return NoMatch("a recurrence, or caches that are not known")
+    if any(integer(n.extent) is None for n in nest.loops):
+        return UNKNOWN_EXTENTS
+    parts = _first_parts(nest, lanes)
+    if parts is None:
+        return NoMatch("no operand moves with vectors of elements and another one with positions plus terms")
+    lane, panel, field = parts
+    others = [n for n in nest.spatial if n is not lane]
+    shared = [n for n in others if panel.stride(n.var) == 0]
+    slid = [n for n in shared if window_loops(nest, field, [n])][-2:]
+    if prod(map(constant_extent, slid)) == 1:
+        return NoMatch("a window that does not slide")
+    alone, across = (
+        [n for n in others if n not in shared and (field.stride(n.var) == 0) is still]
+        for still in (False, True)
+    )
+    guarded = any(boundary_iterations(nest, n) != (0, 0) for n in slid)
+    width = register_tiling.tile_width(constant_extent(lane), lanes)
+    values = 1 if builder.machine.has_memory_operands else CONVOLUTION_COSTS.value_registers
+    most = max(1, (builder.machine.vector_registers - values) // (width // lanes) - 1)
+    layout = ChannelLayout.LAST if nest.accesses[0].stride(lane.var) == 1 else ChannelLayout.FIRST
+    most = (
+        most
+        if guarded or layout is ChannelLayout.FIRST
+        else min(most, register_tiling.most_rows(field, slid[-1]))
+    )
+    sizes = constant_extent(slid[-1]), constant_extent(slid[0]) if len(slid) > 1 else 1
+    height, taps = (
+        register_tiling.tile_height(most, *sizes),
+        register_tiling.last_taps(nest, field, slid[-1]) if builder.machine.has_memory_operands else None,
+    )
+    step = register_tiling.position_step(field, slid[-1])
+    tile = taps and register_tiling.tile_with_taps(
+        builder.machine.vector_registers, width // lanes, sizes, step, constant_extent(taps)
+    )
+    if tile is not None:
+        width, height = tile[0] * lanes, tile[1]
+    images = tuple(n for n in shared if n not in slid)
+    return Window(
+        nest,
+        lane,
+        slid[-1],
+        slid[0] if len(slid) > 1 else None,
+        tuple(alone),
+        tuple(across),
+        images,
+        panel,
+        field,
+        layout,
+        tuple(window_loops(nest, field, slid)),
+        guarded,
+        width,
+        height,
+        taps if tile is not None else None,
+    )
+
+
+def _first_parts(nest: Nest, lanes: int) -> tuple[For, Access, Access] | None:
+    """The parts by the first loop that can be that over lanes, those first that walk along rows."""
+    for n in sorted(nest.spatial, key=lambda n: nest.accesses[0].stride(n.var) != 1):
+        if constant_extent(n) >= lanes > 1 and (parts := _parts(nest, n)) is not None:
+            return parts
+    return None
+
+
+def _parts(nest: Nest, lane: For) -> tuple[For, Access, Access] | None:
+    """The panel and the field, where the loop can be that over lanes: neighbours in panel and
+    target, or both are worth a copy.
+    """
+    moving = [a for a in nest.accesses[1:] if a.stride(lane.var) != 0]
+    staying = [a for a in nest.accesses[1:] if a.stride(lane.var) == 0]
+    if len(moving) != 1 or len(staying) != 1:
+        return None
+    panel, field = moving[0], staying[0]
+    if not any(window_loops(nest, field, [n]) for n in nest.spatial if panel.stride(n.var) == 0):
+        return None
+    if nest.accesses[0].stride(lane.var) == 1:
+        return (lane, panel, field) if panel.stride(lane.var) == 1 else None
+    offsets = window_loops(nest, field, nest.spatial)
+    skipping = any(
+        field.stride(n.var) not in (0, 1, None) and register_tiling.position_step(field, n) > 1
+        for n in nest.spatial
+        if n is not lane
+    )
+    worth = (skipping or prod(map(constant_extent, offsets)) > 1) and prod(
+        map(constant_extent, nest.reduction)
+    ) >= CONVOLUTION_COSTS.long_sum
+    return (lane, panel, field) if worth else None
