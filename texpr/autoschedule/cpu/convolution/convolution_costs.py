@@ -15,34 +15,34 @@ class ConvolutionCosts(CostModel):
     """Thresholds and block sizes of convolutions on CPUs, which are sums over windows."""
 
     # direct: copies
-    unpacked_panels: int = tuned(2, "panels", _TIMES)
+    unpacked_panels: int = tuned(2, "panels", _TIMES, "2026-11-22")
     """Panels beside each other in a row of weights that need no packing: a row then is few cache
     lines."""
-    packing_positions: int = tuned(32, "positions", _TIMES)
+    packing_positions: int = tuned(32, "positions", _TIMES, "2026-11-22")
     """Positions that share a panel, from which on packing saves more than it costs."""
-    long_sum: int = tuned(128, "terms", _TIMES)
+    long_sum: int = tuned(128, "terms", _TIMES, "2026-11-22")
     """Terms of a sum that are worth writing it alone, apart from its neighbours in memory."""
-    shared_copy_elements: int = tuned(1 << 16, "elements", _TIMES)
+    shared_copy_elements: int = tuned(1 << 16, "elements", _TIMES, "2026-11-22")
     """Elements of a copy that are worth the work of several threads."""
     # direct: blocks
     address_registers: int = tuned(16, "registers", _REGISTERS)
     """Registers for addresses below which as many rows with edges, or loops over blocks of them,
     would not have theirs."""
-    block_rows: int = tuned(8, "rows", _TIMES)
+    block_rows: int = tuned(8, "rows", _TIMES, "2026-11-22")
     """Rows of a block, at least, or what `block_overlaps` says where that is less: blocks copy the
     rows that they share twice."""
-    block_overlaps: int = tuned(4, "overlaps of neighbouring windows", _TIMES)
+    block_overlaps: int = tuned(4, "overlaps of neighbouring windows", _TIMES, "2026-11-23")
     """Rows of a block, as a multiple of those that windows of neighbouring rows share."""
-    block_terms: int = tuned(64, "terms", _TIMES)
+    block_terms: int = tuned(64, "terms", _TIMES, "2026-11-22")
     """Terms of a block for which sums are fetched and put back, at least."""
     value_registers: int = tuned(4, "registers", _REGISTERS)
     """Registers for values for all lanes, where these do not come from memory as an operand."""
-    beyond_l2: int = tuned(3, "times a byte in L2", _TIMES)
+    beyond_l2: int = tuned(3, "times a byte in L2", _TIMES, "2026-11-22")
     """Cost of a byte that comes from behind L2."""
     # direct: edges
-    outside_share: float = tuned(1 / 40, "share of the terms along a loop", _TIMES)
+    outside_share: float = tuned(1 / 40, "share of the terms along a loop", _TIMES, "2026-11-24")
     """Terms outside of the input that are worth ranges without them."""
-    outside_share_copied: float = tuned(1 / 16, "share of the terms along a loop", _TIMES)
+    outside_share_copied: float = tuned(1 / 16, "share of the terms along a loop", _TIMES, "2026-11-23")
     """Terms outside of the input that are worth copies of loops for the edges."""
     # epilogue
     epilogue_row_bytes: int = tuned(16384, "bytes", "half of an L1 of 32 KiB; no times recorded")
@@ -52,7 +52,7 @@ class ConvolutionCosts(CostModel):
         12, "registers", "latency of products: two units of four to five cycles, and some to spare"
     )
     """Registers of sums that keep the units busy."""
-    unrolled_taps: int = tuned(7, "terms", _TIMES)
+    unrolled_taps: int = tuned(7, "terms", _TIMES, "2026-11-23")
     """Terms along a row of a window that are worth copies of the statement."""
     # depthwise
     plane_rows: int = tuned(2, "rows", _REGISTERS)
