@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
-from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.nest import find_nests
 from texpr.autoschedule.cpu.convolution.direct import terms_outside
 from texpr.autoschedule.gpu.gemm import factors_for
 from texpr.autoschedule.rewrites.contraction_order import in_least_order
+from texpr.autoschedule.rewrites.rewrite_costs import REWRITE_COSTS
 from texpr.schedule.steps.algebra.reciprocal import divided
 from texpr.schedule.steps.algebra.tanh_to_sigmoid import with_shifted_tanh
 
@@ -25,7 +25,7 @@ def choose_rewrites(builder: ScheduleBuilder) -> None:
 
 def cheaper_elements(builder: ScheduleBuilder) -> None:
     """Divide once by what divides many, and have one exponential where a tanh would be more."""
-    for name in divided(builder.kernel, COSTS.reciprocal_uses):
+    for name in divided(builder.kernel, REWRITE_COSTS.reciprocal_uses):
         builder.try_apply("reciprocal", name)
     for name in dict.fromkeys(with_shifted_tanh(builder.kernel)):
         builder.try_apply("tanh_to_sigmoid", name)

@@ -19,6 +19,7 @@ from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.cost import operations
 from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.nest import Nest, constant_extent, find_nests
+from texpr.autoschedule.rewrites.rewrite_costs import REWRITE_COSTS
 from texpr.ir.build import integer
 from texpr.ir.expr import Var
 from texpr.ir.loop import For
@@ -27,17 +28,6 @@ from texpr.ir.tensor import Equation
 from texpr.ir.traverse import variables
 from texpr.schedule.steps.algebra.factor_out import STEP, factors
 from texpr.schedule.structure.equations import equations_of, reduction_along
-
-WORTHWHILE = 0.8
-"""Share of the work as it is written, below which another order is taken."""
-LEAST_SAVED = 1 << 12
-"""Operations below which a loop nest more costs what it saves."""
-USES = 16
-"""Of a product of two factors, below which it is as soon multiplied again as fetched."""
-FEW_TERMS = 9
-"""Of a sum, which are written out: what they have in common stays in registers."""
-MOST_AT_ONCE = 6
-"""Indices of which all orders are looked at."""
 
 
 def in_least_order(builder: ScheduleBuilder) -> None:
@@ -55,7 +45,11 @@ def in_least_order(builder: ScheduleBuilder) -> None:
 def _multiplied(builder: ScheduleBuilder, nest: Nest) -> bool:
     """Whether two factors of the nest's terms were multiplied beforehand."""
     found = _product(builder, nest)
-    if found is None or len(found[0].factors) < 3 or prod(map(constant_extent, nest.reduction)) <= FEW_TERMS:
+    if (
+        found is None
+        or len(found[0].factors) < 3
+        or prod(map(constant_extent, nest.reduction)) <= REWRITE_COSTS.unrolled_terms
+    ):
         return False
     product, loops = found
     pair, cost = product.best_pair()
@@ -146,7 +140,10 @@ class _Product:
 
     def is_worth(self, cost: float) -> bool:
         """Whether something else that costs so much is worth another nest."""
-        return cost <= WORTHWHILE * self.whole and self.whole - cost >= LEAST_SAVED
+        return (
+            cost <= REWRITE_COSTS.work_share * self.whole
+            and self.whole - cost >= REWRITE_COSTS.saved_operations
+        )
 
     def best_pair(self) -> tuple[tuple[int, int], float]:
         """The positions of two factors to multiply beforehand, and what it all costs then; of equal
@@ -160,7 +157,7 @@ class _Product:
             )
             over = mine[0][0] | mine[1][0]
             cost = self._sum(mine, over) + self._storage(over) + self._sum([*others, (over, 1)], self.result)
-            if self._count(self.result.union(self.terms)) >= USES * self._count(over):
+            if self._count(self.result.union(self.terms)) >= REWRITE_COSTS.factor_uses * self._count(over):
                 ways.append((cost, pair))
         cost, pair = min(ways, key=lambda way: way[0])
         return pair, cost
@@ -169,7 +166,7 @@ class _Product:
         """The indices to sum first, none where nothing is to be taken out, and what it all costs
         then.
         """
-        return self._every() if len(self.terms) <= MOST_AT_ONCE else self._one_by_one()
+        return self._every() if len(self.terms) <= REWRITE_COSTS.searched_indices else self._one_by_one()
 
     def _every(self) -> tuple[frozenset[Var], float]:
         """By the least cost of each set of indices that are summed already: the factors are the
