@@ -20,20 +20,12 @@ from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.handles import LoopHandle, handles
 from texpr.autoschedule.core.nest import Nest, extent
 from texpr.autoschedule.core.template import NO_REDUCTION, NoMatch, Scheduled, Stage
+from texpr.autoschedule.cpu.recurrence.recurrence_costs import RECURRENCE_COSTS
 from texpr.ir.affine import linear
 from texpr.ir.build import sub
 from texpr.ir.loop import For
 from texpr.passes.analysis.iteration_ranges import largest
 from texpr.schedule.structure.loops import free_name
-
-REGISTERS = 2
-"""Registers of sums in a tile: chains of additions that overlap, of which the terms within a
-tile have none.
-"""
-LEAST_TILES = 4
-"""Tiles below which most terms come from within."""
-MOST_MORE = 2
-"""Terms beside one for each earlier element."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +63,12 @@ def _sums(builder: ScheduleBuilder, nest: Nest) -> _Sums | NoMatch:
         return NO_REDUCTION
     if not builder.machine.vector_bytes or not nest.spatial or len(nest.reduction) != 1 or nest.main.indices:
         return NoMatch("no sum over one loop that is complete before its element is stored")
-    width = REGISTERS * builder.vector_lanes(nest)
+    width = RECURRENCE_COSTS.block_registers * builder.vector_lanes(nest)
     lane, term = nest.spatial[-1], nest.reduction[0]
     more = linear(sub(term.extent, lane.var))
-    if more.terms or not 0 <= more.constant <= MOST_MORE:
+    if more.terms or not 0 <= more.constant <= RECURRENCE_COSTS.peeled_terms:
         return NoMatch("terms are not the elements before")
-    if _longest(nest, lane) < LEAST_TILES * width or not _walks_across(nest, lane, term):
+    if _longest(nest, lane) < RECURRENCE_COSTS.block_tiles * width or not _walks_across(nest, lane, term):
         return NoMatch("few elements, or terms lie side by side")
     return _Sums(nest, width, more.constant)
 

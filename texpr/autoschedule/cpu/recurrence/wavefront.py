@@ -14,15 +14,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
-from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.handles import LoopHandle, handles
 from texpr.autoschedule.core.nest import Nest, boundary_iterations, constant_extent, extent
 from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
+from texpr.autoschedule.cpu.recurrence.recurrence_costs import RECURRENCE_COSTS
 from texpr.ir.loop import For
-
-FARTHEST = 2
-"""By how many iterations a row may be behind the one above it."""
-
 
 NO_RECURRENCE = NoMatch("no recurrence along two loops")
 
@@ -51,8 +47,8 @@ class Wavefront:
             return NO_RECURRENCE
         row, inner = loops[-2:]
         if (
-            constant_extent(row) < 2 * COSTS.wavefront_rows
-            or constant_extent(inner) < COSTS.wavefront_iterations
+            constant_extent(row) < 2 * RECURRENCE_COSTS.wavefront_rows
+            or constant_extent(inner) < RECURRENCE_COSTS.wavefront_iterations
         ):
             return NoMatch("few rows, or short ones")
         if any(_has_lanes(builder, n) for n in loops):
@@ -66,9 +62,9 @@ class Wavefront:
 
 def _skewed(builder: ScheduleBuilder, row: For, inner: For) -> bool:
     """Let rows follow each other as closely as they may; whether that was possible."""
-    for behind in range(1, FARTHEST + 1):
+    for behind in range(1, RECURRENCE_COSTS.wavefront_distance + 1):
         before = builder.checkpoint()
-        cut = builder.try_split(row, COSTS.wavefront_rows)
+        cut = builder.try_split(row, RECURRENCE_COSTS.wavefront_rows)
         if (
             cut is not None
             and builder.try_apply("skew", inner, cut[1], behind)
@@ -94,7 +90,7 @@ class RowsSideBySide:
         if not nest.recurrent or nest.reduction or len(loops) < 2:
             return NO_RECURRENCE
         row, inner = loops[-2:]
-        if constant_extent(row) < 2 * COSTS.recurrence_chains or nest.cost(inner) > nest.cost(row):
+        if constant_extent(row) < 2 * RECURRENCE_COSTS.chains or nest.cost(inner) > nest.cost(row):
             return NoMatch("few rows, or rows that lie across memory")
         if _has_lanes(builder, inner) or not _has_lanes(builder, row):
             return NoMatch("elements of a row do not wait for each other, or rows do")
@@ -104,9 +100,11 @@ class RowsSideBySide:
         """The steps."""
         row, inner = match.loops[-2:]
         first, last = boundary_iterations(match.nest, inner)
-        if first + last and extent(inner) >= COSTS.wavefront_iterations:  # edges in loops of their own
+        if (
+            first + last and extent(inner) >= RECURRENCE_COSTS.wavefront_iterations
+        ):  # edges in loops of their own
             builder.try_apply("peel", inner, first, last)
-        outer, near = builder.split_if_longer(row, COSTS.recurrence_chains, "guard")
+        outer, near = builder.split_if_longer(row, RECURRENCE_COSTS.chains, "guard")
         if outer is None:
             return NoMatch("few rows")
         builder.apply("reorder", inner, near)
