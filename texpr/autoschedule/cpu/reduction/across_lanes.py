@@ -8,15 +8,11 @@ from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.cost import exceeds_registers
 from texpr.autoschedule.core.handles import LoopHandle, handle, handles, sum_loop
 from texpr.autoschedule.core.nest import Nest, extent
-from texpr.autoschedule.cpu.reduction.pairwise import CHAIN, TILE_CHAIN, in_levels
+from texpr.autoschedule.cpu.reduction.pairwise import in_levels
+from texpr.autoschedule.cpu.reduction.reduction_costs import REDUCTION_COSTS
 from texpr.autoschedule.cpu.reduction.short_runs import in_memory_order
 from texpr.ir.build import integer
 from texpr.ir.loop import For
-
-ROWS, FAR_ROWS = 4, 8
-"""Rows of a tile that use what is loaded of another operand, and of one whose rows come from
-memory.
-"""
 
 
 def along_reduction(builder: ScheduleBuilder, nest: Nest, best: For, lanes: int) -> list[LoopHandle]:
@@ -34,16 +30,17 @@ def along_reduction(builder: ScheduleBuilder, nest: Nest, best: For, lanes: int)
     if not builder.try_apply("rfactor", inner, reassoc=True):
         return spatial
     terms = [[loop] for loop in (*handles(r for r in nest.reduction if r is not best), *outer)]
-    chained = (
-        in_levels(builder, nest, terms, [inner], TILE_CHAIN if tiles else CHAIN) if len(tiles) < 2 else None
-    )
+    chain = REDUCTION_COSTS.tile_chain_terms if tiles else REDUCTION_COSTS.chain_terms
+    chained = in_levels(builder, nest, terms, [inner], chain) if len(tiles) < 2 else None
     inside: list[LoopHandle] = []
     # Where nothing is multiplied from memory, all rows are loaded beside their sums.
-    many = builder.machine.has_memory_operands or builder.machine.vector_registers > 2 * FAR_ROWS
+    many = (
+        builder.machine.has_memory_operands or builder.machine.vector_registers > 2 * REDUCTION_COSTS.far_rows
+    )
     height = (
-        FAR_ROWS
+        REDUCTION_COSTS.far_rows
         if many and len(tiles) == 1 and any(builder.exceeds_l2(nest, a) for a in nest.accesses[1:])
-        else ROWS
+        else REDUCTION_COSTS.shared_rows
     )
     for tile in tiles:
         tile_outer, tile_inner = builder.split_if_longer(tile, height)

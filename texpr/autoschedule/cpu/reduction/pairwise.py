@@ -16,14 +16,9 @@ from math import ceil, prod
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.handles import LoopHandle, sum_loop
 from texpr.autoschedule.core.nest import Nest
+from texpr.autoschedule.cpu.reduction.reduction_costs import REDUCTION_COSTS
 from texpr.ir.build import integer
 
-CHAIN = 16
-"""Terms of a chain, about: chains of neighbouring blocks overlap in registers."""
-LEVELS = 5
-"""Of chains, at most: beyond a million chains, those of the outermost level are longer."""
-TILE_CHAIN = 64
-"""Of a chain where the registers of a tile all have one, whose sums then go to memory."""
 _Chain = tuple[LoopHandle, int]
 """A loop and how many iterations it has, at most."""
 
@@ -33,7 +28,7 @@ def in_levels(
     nest: Nest,
     terms: Sequence[Sequence[LoopHandle]],
     inside: Sequence[LoopHandle],
-    chain: int = CHAIN,
+    chain: int = REDUCTION_COSTS.chain_terms,
     first: Sequence[int] = (),
 ) -> list[list[LoopHandle]] | None:
     """Add the terms of a nest in levels, where chains would be longer than twice `chain`.
@@ -56,7 +51,7 @@ def in_levels(
         loops = [loop for loops in terms for loop in loops]
         found: list[list[_Chain]] = []
         for loop in reversed(loops):
-            left = LEVELS - sum(map(len, found))
+            left = REDUCTION_COSTS.chain_levels - sum(map(len, found))
             found.insert(0, _cut(builder, loop, chain, left, first if loop == loops[-1] else ()))
         chains = [each for of in found for each in of]
         _levels(builder, chains, inside, max(_longest(chain), prod(first)))

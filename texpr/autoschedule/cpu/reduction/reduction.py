@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
-from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.handles import LoopHandle, handle, handles
 from texpr.autoschedule.core.nest import Nest, boundary_iterations, constant_extent, extent, window_loops
 from texpr.autoschedule.core.numbers import even
@@ -22,19 +21,10 @@ from texpr.autoschedule.cpu.gemm.tile_shapes import product_tile
 from texpr.autoschedule.cpu.parallelize import longest
 from texpr.autoschedule.cpu.reduction.across_lanes import along_reduction
 from texpr.autoschedule.cpu.reduction.pairwise import in_levels
+from texpr.autoschedule.cpu.reduction.reduction_costs import REDUCTION_COSTS
 from texpr.ir.build import integer
 from texpr.ir.expr import Mul
 from texpr.ir.loop import For
-
-TILE_ROWS = 8
-SQUARE = 32
-"""Rows and columns of a product from which on its tiles are as large as registers allow."""
-LEAST_TERMS = 32
-"""Terms for which sums stay in registers, below which fetching them takes as long as adding."""
-SHORT_WINDOW = 4
-"""Positions of a window that are worth code of their own."""
-FEW_TERMS = 9
-"""Of a sum along vector lanes: they are written out, so that it stays in a register."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +95,7 @@ def _best_lanes(builder: ScheduleBuilder, nest: Nest) -> _Lanes | NoMatch:
     register = max(lanes, builder.machine.scalable_bytes // nest.main.tensor.dtype.bytes)
 
     def cost(loop: For) -> int:
-        return nest.cost(loop) + (COSTS.mostly_empty_vector if 4 * extent(loop) <= register else 0)
+        return nest.cost(loop) + (REDUCTION_COSTS.mostly_empty_vector if 4 * extent(loop) <= register else 0)
 
     def worse(loop: For) -> tuple[int, ...]:
         return (
@@ -172,7 +162,7 @@ def _vectorize_outputs(
         tile = rows is not None and not builder.machine.has_indexed_fma and _is_product(nest, best, rows)
         if tile and integer(builder.loop(order[-3]).extent) is not None:
             in_pairs(builder, order[-3])
-        if rows is None and 1 < prod(map(constant_extent, nest.reduction)) <= FEW_TERMS:
+        if rows is None and 1 < prod(map(constant_extent, nest.reduction)) <= REDUCTION_COSTS.unrolled_terms:
             inside += terms
         for loop in inside:
             builder.try_apply("unroll", loop)
@@ -199,7 +189,7 @@ def _reduction_block_for_l1(builder: ScheduleBuilder, nest: Nest, best: For, row
     near = next(iter(builder.machine.caches), 0)
     block = (
         even(terms, near // 2 // each)
-        if each and terms * each > near and near // 2 // each >= LEAST_TERMS
+        if each and terms * each > near and near // 2 // each >= REDUCTION_COSTS.block_terms
         else 0
     )
     return block if block and terms % block == 0 else 0
@@ -258,7 +248,7 @@ def _tile_repeated_reduction(
     most, count = near // 2 // max(1, each), longest(builder, tiles)
     block = (
         even(constant_extent(term), most)
-        if most >= LEAST_TERMS and whole > COSTS.repeated_operand_l1s * near
+        if most >= REDUCTION_COSTS.block_terms and whole > REDUCTION_COSTS.repeated_operand_l1s * near
         else 0
     )
     if not block or constant_extent(term) % block or count % cores or count // cores < 2:
@@ -290,7 +280,8 @@ def _tile(
     few = (
         rows is not None and _is_short_window(nest, rows) and any_length.loads_far_ahead(builder, nest, rows)
     )
-    return 3 if wide and extent(best) >= 3 * lanes else 2, TILE_ROWS // 2 if few else TILE_ROWS, "peel"
+    height = REDUCTION_COSTS.tile_rows
+    return 3 if wide and extent(best) >= 3 * lanes else 2, height // 2 if few else height, "peel"
 
 
 def _few_rows(builder: ScheduleBuilder, nest: Nest, rows: For | None) -> int:
@@ -300,11 +291,11 @@ def _few_rows(builder: ScheduleBuilder, nest: Nest, rows: For | None) -> int:
     window = constant_extent(nest.reduction[-1]) if rows is not None and _is_short_window(nest, rows) else 0
     taken = 0 if builder.machine.has_memory_operands or not window else 2 * (window + 2)
     most = (
-        TILE_ROWS // 4
+        REDUCTION_COSTS.tile_rows // 4
         if rows is not None
         and builder.machine.address_registers < CONVOLUTION_COSTS.address_registers
         and any(boundary_iterations(nest, rows))
-        else TILE_ROWS // 2
+        else REDUCTION_COSTS.tile_rows // 2
     )
     return min(most, max(1, (builder.machine.vector_registers - taken) // 2))
 
@@ -313,7 +304,10 @@ def _is_product(nest: Nest, lane: For, rows: For) -> bool:
     """Whether one read moves with the lanes and another one with the rows, so that sums take all
     but a few registers.
     """
-    if len(nest.accesses) != 3 or min(constant_extent(lane), constant_extent(rows)) < SQUARE:
+    if (
+        len(nest.accesses) != 3
+        or min(constant_extent(lane), constant_extent(rows)) < REDUCTION_COSTS.product_side
+    ):
         return False
     along = [(a.stride(lane.var) != 0, a.stride(rows.var) != 0) for a in nest.accesses[1:]]
     return isinstance(nest.main.value, Mul) and sorted(along) == [(False, True), (True, False)]
@@ -324,7 +318,7 @@ def _is_short_window(nest: Nest, rows: For) -> bool:
     load once what several of them use.
     """
     last = nest.reduction[-1]
-    return 1 < constant_extent(last) <= SHORT_WINDOW and any(
+    return 1 < constant_extent(last) <= REDUCTION_COSTS.short_window and any(
         last in window_loops(nest, a, [rows]) for a in nest.accesses[1:]
     )
 

@@ -11,13 +11,9 @@ from __future__ import annotations
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.handles import LoopHandle
 from texpr.autoschedule.core.nest import Nest, constant_extent
+from texpr.autoschedule.cpu.reduction.reduction_costs import REDUCTION_COSTS
 from texpr.ir.loop import For
 from texpr.schedule.structure.tensors import bytes_of
-
-LONG_RUN = 64 << 10
-"""Bytes from which on a run is long."""
-LEAST_LEAPS = 4
-"""From run to run of a sum, that are worth another loop."""
 
 
 def in_memory_order(
@@ -36,11 +32,16 @@ def in_memory_order(
     moving = [a for a in nest.accesses[1:] if a.stride(first.var) != 0]
     for a in moving:
         run, leap = a.stride(last.var), a.stride(first.var)
-        if run is None or leap is None or not 0 < run < leap or run * a.tensor.dtype.bytes >= LONG_RUN:
+        if (
+            run is None
+            or leap is None
+            or not 0 < run < leap
+            or run * a.tensor.dtype.bytes >= REDUCTION_COSTS.long_run_bytes
+        ):
             return None
     sizes = [bytes_of(a.tensor) for a in moving]
     block = _block(constant_extent(last), 2 * builder.machine.cores)
-    if sum(sizes) <= builder.l2_budget or block < 2 or constant_extent(first) < LEAST_LEAPS:
+    if sum(sizes) <= builder.l2_budget or block < 2 or constant_extent(first) < REDUCTION_COSTS.leaps:
         return None
     return builder.try_split(last, block, tail="exact")
 

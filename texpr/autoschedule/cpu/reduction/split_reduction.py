@@ -3,7 +3,7 @@ of threads, and added in a few chains.
 
     for i: s += f(i)   ->   for io: { p[io] = 0;  for ii: p[io] += f(io, ii) };  for io: s += p[io]
 
-What is too long for `PARTS` parts is added in rounds: no sum keeps more than so many.
+A sum that is too long for so many parts is added in rounds: no sum keeps more of them.
 """
 
 from __future__ import annotations
@@ -14,16 +14,12 @@ from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.collapsible import are_one
-from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.handles import LoopHandle, handle, sum_loop
 from texpr.autoschedule.core.nest import Nest, boundary_iterations, extent, find_nests
 from texpr.autoschedule.core.template import NO_REDUCTION, NoMatch, Rewritten, Stage
-from texpr.autoschedule.cpu.reduction.pairwise import CHAIN
+from texpr.autoschedule.cpu.reduction.reduction_costs import REDUCTION_COSTS
 from texpr.ir.loop import For
 from texpr.schedule.structure.loops import free_name
-
-PARTS = 64
-LONGEST_PART = 1 << 24
 
 
 class SplitReduction:
@@ -38,7 +34,7 @@ class SplitReduction:
         if not nest.reduction:
             return NO_REDUCTION
         elements = nest.work // max(1, prod(map(extent, nest.reduction)))
-        if elements >= COSTS.few_elements or nest.work < COSTS.many_terms:
+        if elements >= REDUCTION_COSTS.few_elements or nest.work < REDUCTION_COSTS.many_terms:
             return NoMatch("enough sums for all threads, or short ones")
         return NoMatch("a recurrence") if nest.recurrent else nest
 
@@ -53,14 +49,15 @@ class SplitReduction:
 
 def _cut(builder: ScheduleBuilder, nest: Nest) -> Nest | None:
     terms = _cut_loop(nest, builder.vector_lanes(nest))
-    loop, length = handle(terms), -(-extent(terms) // PARTS)
+    loop, length = handle(terms), -(-extent(terms) // REDUCTION_COSTS.parts)
     rounds = None
-    if length > LONGEST_PART:
-        rounds, loop = builder.split_if_longer(loop, PARTS * LONGEST_PART, "guard")
-        length = LONGEST_PART
-    whole = next(
-        (n for n in (4 * builder.vector_lanes(nest) * CHAIN**k for k in (2, 1, 0)) if length >= 4 * n), 1
-    )
+    if length > REDUCTION_COSTS.part_terms:
+        rounds, loop = builder.split_if_longer(
+            loop, REDUCTION_COSTS.parts * REDUCTION_COSTS.part_terms, "guard"
+        )
+        length = REDUCTION_COSTS.part_terms
+    chain, lanes = REDUCTION_COSTS.chain_terms, builder.vector_lanes(nest)
+    whole = next((n for n in (4 * lanes * chain**k for k in (2, 1, 0)) if length >= 4 * n), 1)
     outer, _ = builder.split_if_longer(loop, -(-length // whole) * whole, "guard")
     if rounds:
         builder.try_apply("reorder", rounds, outer)
@@ -81,9 +78,9 @@ def _cut_loop(nest: Nest, lanes: int) -> For:
     outermost one that has as many parts.
     """
     longest = max(nest.reduction, key=extent)
-    if extent(longest) >= PARTS * CHAIN * lanes:
+    if extent(longest) >= REDUCTION_COSTS.parts * REDUCTION_COSTS.chain_terms * lanes:
         return longest
-    return next((n for n in nest.reduction if extent(n) >= PARTS), longest)
+    return next((n for n in nest.reduction if extent(n) >= REDUCTION_COSTS.parts), longest)
 
 
 def _along_memory(builder: ScheduleBuilder, nest: Nest) -> Nest:

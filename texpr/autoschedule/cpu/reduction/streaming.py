@@ -2,10 +2,10 @@
 while the sums stay in a near cache.
 
 A product of a matrix and a few vectors, sums of columns. Lanes lie along the rows of the operand;
-strips of `DEPTH` rows come from memory together, and each of their tiles is added to sums that stay
-near. Rows that are used often are copied to panels, more of them together: as they are, those whose
-distance is a multiple of a page would push each other out of the first cache. Sums of columns have
-levels (`pairwise`), others keep their order.
+strips of `streamed_rows` rows come from memory together, and each of their tiles is added to sums
+that stay near. Rows that are used often are copied to panels, more of them together: as they are,
+those whose distance is a multiple of a page would push each other out of the first cache. Sums of
+columns have levels (`pairwise`), others keep their order.
 """
 
 from __future__ import annotations
@@ -22,24 +22,10 @@ from texpr.autoschedule.cpu.gemm.gemm_costs import GEMM_COSTS
 from texpr.autoschedule.cpu.gemm.packed import in_pairs
 from texpr.autoschedule.cpu.gemm.packing import pack
 from texpr.autoschedule.cpu.reduction.pairwise import in_levels
+from texpr.autoschedule.cpu.reduction.reduction_costs import REDUCTION_COSTS
 from texpr.ir.build import integer
 from texpr.ir.loop import For
 from texpr.schedule.analysis.access import Access
-
-DEPTH = 8
-"""Rows that are read together: as many as a first cache has ways, for where their distance is a
-multiple of a page, they share those.
-"""
-STRIPS = 4
-"""Strips of rows in a chain of sums of columns, which stay in a near cache."""
-BUSY = 32
-"""How often an element is used, from which on a copy costs less than it saves: each use then
-reads whole lines that lie side by side.
-"""
-MOST_USES = 48
-"""How often an element is used, beyond which packing saves more."""
-LEAST_STRIP = 1024
-"""Bytes of a row that are worth a stream."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +84,7 @@ def _stream(builder: ScheduleBuilder, nest: Nest) -> _Stream | NoMatch:
         in_rows = a.stride(lane.var) == 1 and (a.stride(depth.var) or 0) >= constant_extent(lane)
         if (
             in_rows
-            and prod(map(constant_extent, shared)) <= MOST_USES
+            and prod(map(constant_extent, shared)) <= REDUCTION_COSTS.streamed_uses
             and builder.exceeds_l2(nest, a)
             and not _slides(nest, a, lane, depth)
         ):
@@ -114,9 +100,10 @@ def _slides(nest: Nest, a: Access, lane: For, depth: For) -> bool:
 
 def _scheduled(builder: ScheduleBuilder, s: _Stream) -> list[LoopHandle]:
     size, width = constant_extent(s.lane), 2 * builder.vector_lanes(s.nest)
-    busy = prod(map(constant_extent, s.shared)) >= BUSY
+    busy = prod(map(constant_extent, s.shared)) >= REDUCTION_COSTS.packed_uses
     terms = [[n] for n in handles(s.nest.reduction)]
-    chained = None if s.shared else in_levels(builder, s.nest, terms, [], first=(DEPTH, STRIPS))
+    levels = REDUCTION_COSTS.streamed_rows, REDUCTION_COSTS.chained_strips
+    chained = None if s.shared else in_levels(builder, s.nest, terms, [], first=levels)
     tiles, lane = builder.split_if_longer(
         s.lane, width, "pad" if busy and -size % width <= size // GEMM_COSTS.filled_tiles else "peel"
     )
@@ -127,8 +114,10 @@ def _scheduled(builder: ScheduleBuilder, s: _Stream) -> list[LoopHandle]:
         *sums, depth = [loop for loops in chained for loop in loops]
         rows = None
     else:
-        terms = even(constant_extent(s.depth), _panel_depth(builder, s, width)) if busy else DEPTH
-        rows, depth = builder.split_if_longer(s.depth, terms)
+        height = REDUCTION_COSTS.streamed_rows
+        if busy:
+            height = even(constant_extent(s.depth), _panel_depth(builder, s, width))
+        rows, depth = builder.split_if_longer(s.depth, height)
         sums = [*handles(s.nest.reduction[:-1]), *filter(None, [rows])]
     tall = max(s.shared, key=constant_extent, default=None)
     around = handles(n for n in s.shared if n is not tall)
@@ -151,7 +140,10 @@ def _scheduled(builder: ScheduleBuilder, s: _Stream) -> list[LoopHandle]:
 
 def _panel_depth(builder: ScheduleBuilder, s: _Stream, width: int) -> int:
     """Rows of which the first cache holds a panel in one half."""
-    return max(DEPTH, builder.machine.caches[0] // 2 // (width * s.nest.main.tensor.dtype.bytes))
+    return max(
+        REDUCTION_COSTS.streamed_rows,
+        builder.machine.caches[0] // 2 // (width * s.nest.main.tensor.dtype.bytes),
+    )
 
 
 def _strip(builder: ScheduleBuilder, s: _Stream) -> int:
@@ -159,5 +151,6 @@ def _strip(builder: ScheduleBuilder, s: _Stream) -> int:
     over before hardware prefetches them.
     """
     return max(
-        LEAST_STRIP // s.operand.tensor.dtype.bytes, -(-constant_extent(s.lane) // builder.machine.cores)
+        REDUCTION_COSTS.strip_bytes // s.operand.tensor.dtype.bytes,
+        -(-constant_extent(s.lane) // builder.machine.cores),
     )
