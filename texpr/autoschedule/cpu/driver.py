@@ -22,14 +22,12 @@ from texpr.autoschedule.core.template import (
     apply_first,
     of_stage,
 )
+from texpr.autoschedule.cpu.cpu_costs import CPU_COSTS
 from texpr.autoschedule.cpu.finishing.partition_triangles import partition_triangles
 from texpr.autoschedule.cpu.finishing.prefetch import insert_prefetch
 from texpr.autoschedule.cpu.parallelize import Group, longest, parallelize
 from texpr.autoschedule.cpu.producer_chains import in_common
 from texpr.ir.loop import For
-
-FEW_ENDS = 2
-"""Iterations of a recurrence that may have code of their own."""
 
 
 def schedule_cpu(builder: ScheduleBuilder, templates: Sequence[Template]) -> None:
@@ -54,7 +52,8 @@ def _boundary_iterations(nests: list[Nest]) -> dict[LoopHandle, tuple[int, int]]
     for nest in nests:
         for loop in nest.enclosing_loops if nest.reduction else ():
             first, last = boundary_iterations(nest, loop)
-            if 0 < first + last <= FEW_ENDS < extent(loop) // COSTS.few_elements:
+            most = CPU_COSTS.peeled_iterations
+            if 0 < first + last <= most < extent(loop) // CPU_COSTS.repetitions_per_peeled:
                 known = found.get(handle(loop), (0, 0))
                 found[handle(loop)] = max(first, known[0]), max(last, known[1])
     return found

@@ -9,6 +9,7 @@ from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.handles import LoopHandle, handle
 from texpr.autoschedule.core.nest import extent
+from texpr.autoschedule.cpu.cpu_costs import CPU_COSTS
 from texpr.schedule.structure.loops import loops_around
 
 
@@ -32,12 +33,18 @@ class Group:
 def parallelize(builder: ScheduleBuilder, group: Group) -> None:
     """Share the outermost loop among threads; one long loop is cut into chunks first."""
     loops = group.loops
-    if group.work * group.times < COSTS.parallel_work or group.work < COSTS.least_shared or not loops:
+    if (
+        group.work * group.times < COSTS.parallel_work
+        or group.work < CPU_COSTS.started_loop_work
+        or not loops
+    ):
         return
     first = longest(builder, loops[0])
     per_iteration = max(1, group.work // max(1, first))
-    if per_iteration < COSTS.chunk // 16 and len(loops) == 1:
-        outer, _ = builder.split_if_longer(loops[0], _chunk(first, max(1, COSTS.chunk // per_iteration)))
+    if per_iteration < CPU_COSTS.chunk_work // 16 and len(loops) == 1:
+        outer, _ = builder.split_if_longer(
+            loops[0], _chunk(first, max(1, CPU_COSTS.chunk_work // per_iteration))
+        )
         builder.try_apply("parallel", outer or loops[0])
         return
     for loop in loops:
@@ -46,7 +53,7 @@ def parallelize(builder: ScheduleBuilder, group: Group) -> None:
                 builder.try_apply("reorder", loop, *loops[: loops.index(loop)])
             if group.work // _iterations_before(
                 builder, loop, loops
-            ) >= COSTS.least_shared and builder.try_apply("parallel", loop):
+            ) >= CPU_COSTS.started_loop_work and builder.try_apply("parallel", loop):
                 return
 
 

@@ -22,12 +22,10 @@ from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.handles import LoopHandle, handle
 from texpr.autoschedule.core.nest import Nest, constant_extent, find_nests
 from texpr.autoschedule.core.template import NoMatch, Stage
+from texpr.autoschedule.cpu.cpu_costs import CPU_COSTS
 from texpr.ir.expr import Tensor
 from texpr.ir.loop import For, Kernel
 from texpr.schedule.structure.tensors import bytes_of
-
-LEAST_BLOCK, MOST_BLOCK = 16, 512
-"""Iterations of a block: with fewer too little is read again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,5 +222,11 @@ def _block(extent: int, most: int) -> int | None:
     """Iterations of a block, at most `most`: a divisor, rather a multiple of 8 or 4; None if
     only small ones are left, or all of it.
     """
-    divisors = [n for n in range(LEAST_BLOCK, min(most, extent - 1, MOST_BLOCK) + 1) if extent % n == 0]
+    divisors = [
+        n
+        for n in range(
+            CPU_COSTS.chain_block_iterations, min(most, extent - 1, CPU_COSTS.most_chain_block_iterations) + 1
+        )
+        if extent % n == 0
+    ]
     return max(divisors, key=lambda n: (gcd(n, 8), n), default=None)

@@ -8,26 +8,9 @@ from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.cost import exceeds_registers
 from texpr.autoschedule.core.handles import LoopHandle, handle, handles
 from texpr.autoschedule.core.nest import Nest, extent
+from texpr.autoschedule.cpu.cpu_costs import CPU_COSTS
 from texpr.ir.dtypes import DType
 from texpr.ir.loop import For
-
-STRIP = 1 << 14
-"""Elements of a loop that has none around it, from which on it is cut, so that threads can share
-it.
-"""
-COLUMNS = 256
-"""The same where each element is a sum."""
-ROWS, TILE_ROWS = 4, 8
-"""Rows of a tile of sums along lanes, and of one across them."""
-
-TILE, TILE_HEIGHT = 2, 12
-"""Registers beside each other and rows of a tile of a large product: sums, a row of the panel
-and rows in quads take 29 registers.
-"""
-TERMS, FEW_TERMS, FEW_ROWS = 8, 4, 8
-"""Terms of a sum that are added in an iteration, and where up to so many rows are left over,
-which come from memory as they are.
-"""
 
 
 def wanted(builder: ScheduleBuilder) -> bool:
@@ -48,8 +31,8 @@ def elements(
             at = rest.index(handle(rows[0]))
             row_outer, row_inner = builder.split_if_longer(rest[at], rows[1])
             rest[at : at + 1], row = [row_outer] if row_outer else [], [row_inner]
-        elif not rest and extent(best) > STRIP:
-            outer, lane = builder.split_if_longer(lane, STRIP, "clip")
+        elif not rest and extent(best) > CPU_COSTS.scalable_strip:
+            outer, lane = builder.split_if_longer(lane, CPU_COSTS.scalable_strip, "clip")
             rest = [outer] if outer else []
         if row or best is not nest.spatial[-1]:
             builder.apply("reorder", *rest, lane, *row)
@@ -70,7 +53,7 @@ def along(builder: ScheduleBuilder, nest: Nest, best: For) -> list[LoopHandle] |
         spatial, inside = handles(nest.spatial), list[LoopHandle]()
         tiles = sorted((n for n in nest.spatial if extent(n) > 1 and nest.reuse(n) > 0), key=nest.reuse)[:2]
         for tile in tiles:
-            outer, inner = builder.split_if_longer(tile, ROWS)
+            outer, inner = builder.split_if_longer(tile, CPU_COSTS.scalable_lane_rows)
             at = spatial.index(handle(tile))
             spatial[at : at + 1] = [outer] if outer else []
             inside.append(inner)
@@ -102,10 +85,10 @@ def across(
         spatial = handles(n for n in nest.spatial if n is not best and n is not rows)
         lane, row = handle(best), list[LoopHandle]()
         if rows is not None:
-            outer, inner = builder.split_if_longer(rows, TILE_ROWS)
+            outer, inner = builder.split_if_longer(rows, CPU_COSTS.scalable_rows)
             spatial, row = spatial + ([outer] if outer else []), [inner]
-        if not spatial and extent(best) > COLUMNS:
-            outer, lane = builder.split_if_longer(lane, COLUMNS, "clip")
+        if not spatial and extent(best) > CPU_COSTS.scalable_columns:
+            outer, lane = builder.split_if_longer(lane, CPU_COSTS.scalable_columns, "clip")
             spatial = [outer] if outer else []
         builder.apply("reorder", *spatial, lane, *nest.reduction, *row)
         for each in filter(None, (*row, window)):
@@ -131,13 +114,18 @@ def tile_of(builder: ScheduleBuilder, sums: DType) -> tuple[int, int]:
     """Width and height of a tile of a large product: rows of floats are packed and loaded as
     quads, others have an address each.
     """
-    return TILE * builder.machine.scalable_bytes // sums.bytes, TILE_HEIGHT if sums.is_float else TILE_ROWS
+    return (
+        CPU_COSTS.scalable_tile_registers * builder.machine.scalable_bytes // sums.bytes,
+        CPU_COSTS.scalable_tile_rows if sums.is_float else CPU_COSTS.scalable_rows,
+    )
 
 
 def terms_together(builder: ScheduleBuilder, terms: LoopHandle, left: int) -> None:
     """Some terms of each sum an iteration: what the loop itself costs is shared. Of many rows
     that are left over registers hold one.
     """
-    if left <= FEW_ROWS:
-        _, term = builder.split_if_longer(terms, FEW_TERMS if left else TERMS)
+    if left <= CPU_COSTS.scalable_remainder_rows:
+        _, term = builder.split_if_longer(
+            terms, CPU_COSTS.scalable_remainder_terms if left else CPU_COSTS.scalable_terms
+        )
         builder.try_apply("unroll", term)

@@ -19,6 +19,7 @@ from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.numbers import even
 from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
 from texpr.autoschedule.cpu import scalable_vectors as any_length
+from texpr.autoschedule.cpu.cpu_costs import CPU_COSTS
 from texpr.autoschedule.cpu.gemm.gemm_costs import GEMM_COSTS
 from texpr.autoschedule.cpu.gemm.indexed_fma import rows_beside, terms_together
 from texpr.autoschedule.cpu.gemm.large_contraction import (
@@ -130,7 +131,7 @@ def _finish_tile(
         builder.try_apply("prefetch", tensor, row_tiles[0], 1)
     builder.try_apply("unroll", row)
     if builder.machine.scalable_bytes:
-        builder.try_apply("vectorize_scalable", lane, any_length.TILE)
+        builder.try_apply("vectorize_scalable", lane, CPU_COSTS.scalable_tile_registers)
     else:
         builder.try_apply("vectorize", lane)
 
