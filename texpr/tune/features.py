@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import log2, prod
 
-from texpr.autoschedule.core.nest import TYPICAL_EXTENT, extent
+from texpr.autoschedule.core.cost_model import COSTS
+from texpr.autoschedule.core.nest import extent
 from texpr.ir.build import integer
 from texpr.ir.expr import Read
 from texpr.ir.loop import For, Kernel, Store
@@ -41,7 +42,7 @@ def describe(kernel: Kernel, machine: Machine) -> list[float]:
         for level, size in enumerate(machine.caches):
             traffic[level] += _traffic(loops, store, size)
     buffers = sum(
-        prod(integer(e) or TYPICAL_EXTENT for e in t.shape) * t.dtype.bytes for t in kernel.temporaries
+        prod(integer(e) or COSTS.typical_extent for e in t.shape) * t.dtype.bytes for t in kernel.temporaries
     )
     return [log2(1 + v) for v in (instances, *total.values(), buffers, *traffic)]
 

@@ -5,7 +5,6 @@ read.
 from __future__ import annotations
 
 from texpr.autoschedule.core.cost_model import COSTS
-from texpr.autoschedule.core.nest import TYPICAL_EXTENT
 from texpr.ir.build import integer, product
 from texpr.ir.expr import Call, Div, Expr, FloorDiv, Mod, Pow, Read, Tensor, Var
 from texpr.ir.loop import For, If, Kernel, Store
@@ -13,8 +12,8 @@ from texpr.ir.machine import Machine
 from texpr.ir.traverse import children, equal, kept_statements, mentions, users, variables, walk
 from texpr.schedule.structure.loops import paths
 
-# What slow operations count as.
-SLOW = {Div: 4, Pow: 40, FloorDiv: 4, Mod: 4}
+SLOW = {Div: COSTS.division, Pow: COSTS.power, FloorDiv: COSTS.division, Mod: COSTS.division}
+"""Operations that count for several."""
 
 
 def should_inline(kernel: Kernel, tensor: Tensor, machine: Machine) -> bool:
@@ -80,7 +79,7 @@ def iterations(above: tuple[For | If, ...]) -> int:
     for n in above:
         if isinstance(n, For):
             extent = integer(n.extent)
-            total *= TYPICAL_EXTENT if extent is None else extent
+            total *= COSTS.typical_extent if extent is None else extent
     return total
 
 
@@ -110,7 +109,7 @@ def exceeds_registers(value: Expr, machine: Machine) -> bool:
     """Whether the constants and intermediates of an element fill the registers: several vectors
     of elements would not stay in them.
     """
-    return not machine.has_memory_operands and operations(value) > COSTS.crowded
+    return not machine.has_memory_operands and operations(value) > COSTS.register_operations
 
 
 def prefers_own_loop(s: Store, machine: Machine, far: bool) -> bool:

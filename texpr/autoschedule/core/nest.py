@@ -23,9 +23,6 @@ from texpr.passes.loop.simplify_guards import drop_guards
 from texpr.schedule.analysis.access import Access, unclamped
 from texpr.schedule.structure.loops import paths
 
-# What a loop of unknown extent counts as.
-TYPICAL_EXTENT = 1024
-
 
 @dataclass(frozen=True, slots=True)
 class Nest:
@@ -145,7 +142,7 @@ def window_loops(nest: Nest, field: Access, positions: Iterable[For]) -> list[Fo
 def extent(loop: For) -> int:
     """The extent, or a typical one."""
     n = integer(loop.extent)
-    return TYPICAL_EXTENT if n is None else n
+    return COSTS.typical_extent if n is None else n
 
 
 def constant_extent(loop: For) -> int:

@@ -11,14 +11,12 @@ from texpr.autoschedule.core.handles import LoopHandle, handle, handles
 from texpr.autoschedule.core.nest import Nest, boundary_iterations, constant_extent, extent
 from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
 from texpr.autoschedule.cpu import scalable_vectors as any_length
+from texpr.autoschedule.cpu.elementwise.elementwise_costs import ELEMENTWISE_COSTS
 from texpr.autoschedule.cpu.elementwise.nontemporal import past_caches, rows_together, waits_by_halves
 from texpr.ir.build import integer
 from texpr.ir.expr import Compare
 from texpr.ir.loop import For, Store
 from texpr.ir.traverse import walk
-
-CASES = 4
-"""Iterations of a loop that are told apart in copies of the statement."""
 
 
 class VectorizedElements:
@@ -105,7 +103,7 @@ def _registers(
     """Registers of elements in an iteration, the same where registers have any length, and
     whether elements come by halves of registers.
     """
-    light = rows is None and all(operations(s.value) <= COSTS.as_long_as_fetching for s in beside)
+    light = rows is None and all(operations(s.value) <= COSTS.fetch_operations for s in beside)
     # A loop of unknown length ends in a masked iteration, which one register makes cheap.
     far = nest.main.tensor.name in past_caches(builder)
     one = integer(lane.extent) is None or any(prefers_own_loop(s, builder.machine, far) for s in beside)
@@ -118,7 +116,7 @@ def _has_boundary_cases(nest: Nest, loop: For) -> bool:
     """Whether the statement asks which of a few iterations this is: copies of it then compute
     what is for theirs alone.
     """
-    return 1 < constant_extent(loop) <= CASES and any(
+    return 1 < constant_extent(loop) <= ELEMENTWISE_COSTS.unrolled_cases and any(
         isinstance(n, Compare) and n.op == "==" and loop.var in (n.lhs, n.rhs) for n in walk(nest.main.value)
     )
 

@@ -15,15 +15,15 @@ from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.handles import handles
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.template import Among, NoMatch, Scheduled, Stage
+from texpr.autoschedule.cpu.elementwise.elementwise_costs import ELEMENTWISE_COSTS
 from texpr.ir.affine import linear
 from texpr.ir.build import sub
 from texpr.ir.loop import For
 from texpr.ir.traverse import substitute
 from texpr.passes.analysis.row_major import flat_index
 
-STEPS = (2, 4, 8, 16)
-"""How many vectors are woven into one."""
-REGISTERS = 2
+FACTORS = (2, 4, 8, 16)
+"""Vectors of equations that shuffles interleave: a power of two, at most the lanes of a register."""
 
 
 class InterleavedStores:
@@ -48,7 +48,9 @@ class InterleavedStores:
         for each in match[:-1]:
             builder.apply("compute_at", each.label, nest.spatial[-1], recompute=False)
         *rest, vector = handles(nest.spatial)
-        outer, inner = builder.split_if_longer(vector, REGISTERS * builder.vector_lanes(nest))
+        outer, inner = builder.split_if_longer(
+            vector, ELEMENTWISE_COSTS.interleaved_registers * builder.vector_lanes(nest)
+        )
         builder.try_apply("vectorize", inner)
         return Scheduled([*rest, *([outer] if outer else [])], members=tuple(match))
 
@@ -58,7 +60,7 @@ def _woven(nests: Sequence[Nest]) -> list[Nest]:
     first = nests[0]
     step = _step(first)
     group = list(nests[:step])
-    if step not in STEPS or len(group) < step:
+    if step not in FACTORS or len(group) < step:
         return []
     base = flat_index(first.main.tensor, first.main.indices).expr()
     for k, nest in enumerate(group):

@@ -8,21 +8,13 @@ from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.cost import iterations, operations
 from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.nest import Nest, constant_extent
+from texpr.autoschedule.cpu.elementwise.elementwise_costs import ELEMENTWISE_COSTS
 from texpr.autoschedule.cpu.gemm.packing import LINE
 from texpr.ir.expr import Tensor
 from texpr.ir.loop import For, Store
 from texpr.passes.analysis.row_major import row_length
 from texpr.schedule.structure.loops import paths
 from texpr.schedule.structure.tensors import bytes_of
-
-ROWS_TOGETHER = 4
-"""Rows of a nest without sums in one iteration, where that saves half of what they read; two
-where it saves less and elements are cheap.
-"""
-FEW_OPERATIONS = 40
-"""Of an element, up to which several rows that have half of what they read in common are worth
-the code.
-"""
 
 
 def past_caches(builder: ScheduleBuilder) -> list[str]:
@@ -35,7 +27,7 @@ def past_caches(builder: ScheduleBuilder) -> list[str]:
     caches, used = builder.machine.caches, _used(builder)
     if not builder.machine.prefers_nontemporal_stores or not caches or used < caches[-1]:
         return []
-    if used <= sum(caches) and _arithmetic(builder) < COSTS.operations_per_byte * used:
+    if used <= sum(caches) and _arithmetic(builder) < ELEMENTWISE_COSTS.operations_per_byte * used:
         return []
     return [t.name for t in builder.kernel.outputs if bytes_of(t) > caches[:2][-1] and _is_in_lines(t)]
 
@@ -47,22 +39,21 @@ def rows_together(builder: ScheduleBuilder, nest: Nest, vector: For) -> tuple[Fo
     Not one along which intermediates are read: these are computed in its iterations, so that they
     stay near.
     """
-    if nest.recurrent or operations(nest.main.value) > FEW_OPERATIONS:
+    if nest.recurrent or operations(nest.main.value) > ELEMENTWISE_COSTS.row_operations:
         return None
+    count = ELEMENTWISE_COSTS.rows_together
     computed = [a for a in nest.accesses[1:] if a.tensor in builder.kernel.temporaries]
     others = [
         n
         for n in nest.spatial
-        if n is not vector
-        and constant_extent(n) >= ROWS_TOGETHER
-        and all(a.stride(n.var) == 0 for a in computed)
+        if n is not vector and constant_extent(n) >= count and all(a.stride(n.var) == 0 for a in computed)
     ]
-    best = max(others, key=lambda n: nest.shared(n, ROWS_TOGETHER), default=None)
-    if best is None or nest.shared(best, ROWS_TOGETHER) == 0:
+    best = max(others, key=lambda n: nest.shared(n, count), default=None)
+    if best is None or nest.shared(best, count) == 0:
         return None
-    if 2 * nest.reads(best, ROWS_TOGETHER) <= ROWS_TOGETHER * nest.reads(best, 1):
-        return best, ROWS_TOGETHER
-    by_rows = operations(nest.main.value) > COSTS.as_long_as_fetching or _is_best_by_rows(builder, nest, best)
+    if 2 * nest.reads(best, count) <= count * nest.reads(best, 1):
+        return best, count
+    by_rows = operations(nest.main.value) > COSTS.fetch_operations or _is_best_by_rows(builder, nest, best)
     return None if by_rows else (best, 2)
 
 
@@ -72,7 +63,7 @@ def _is_best_by_rows(builder: ScheduleBuilder, nest: Nest, rows: For) -> bool:
     written fastest.
     """
     common = sum(bytes_of(a.tensor) for a in nest.accesses[1:] if a.stride(rows.var) == 0)
-    return COSTS.common_rows_l1_part * common <= next(
+    return ELEMENTWISE_COSTS.common_rows_l1_fraction * common <= next(
         iter(builder.machine.caches), 0
     ) or nest.main.tensor.name in past_caches(builder)
 

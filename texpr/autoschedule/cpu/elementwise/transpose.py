@@ -10,18 +10,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
-from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.handles import LoopHandle, copy_loop, handles
 from texpr.autoschedule.core.layouts import layout_with_last_dim
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
+from texpr.autoschedule.cpu.elementwise.elementwise_costs import ELEMENTWISE_COSTS
 from texpr.ir.instructions import transpose
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables
 from texpr.schedule.analysis.access import Access
 
-_SMALLER = (16, 8)
-"""Rows of squares of elements of which a register holds more."""
+SQUARES = (16, 8)
+"""Rows of squares of elements of which a register holds more: those that instructions transpose
+(`ir.instructions`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ def _turn(builder: ScheduleBuilder, nest: Nest) -> _Turn | NoMatch:
     if nest.recurrent or nest.reduction:
         return NoMatch("a sum or a recurrence")
     lanes, wide = builder.vector_lanes(nest), nest.main.tensor.dtype.bytes >= 4
-    least = lanes if wide else min(lanes, *_SMALLER)
+    least = lanes if wide else min(lanes, *SQUARES)
     lane = nest.contiguous(least)
     if lane is None:
         return NoMatch("few elements side by side")
@@ -82,7 +83,7 @@ def _turn(builder: ScheduleBuilder, nest: Nest) -> _Turn | NoMatch:
     most = min(lanes, constant_extent(lane), constant_extent(row))
     known = [
         n
-        for n in (lanes, *_SMALLER)
+        for n in (lanes, *SQUARES)
         if n <= most and all(transpose(a.tensor.dtype, n) in builder.machine.instructions for a in across)
     ]
     # Of narrow elements a register holds more than there are registers for rows, half of which are
@@ -114,9 +115,8 @@ def _beside(builder: ScheduleBuilder, t: _Turn) -> int:
     """Squares of a row that come together: half a page, less where cores would have no blocks."""
     squares = -(-constant_extent(t.row) // t.side)
     size = t.side * t.nest.main.tensor.dtype.bytes
-    return max(
-        1, min(COSTS.transpose_row_bytes // size, squares // (COSTS.transpose_blocks * builder.machine.cores))
-    )
+    blocks = ELEMENTWISE_COSTS.transpose_blocks * builder.machine.cores
+    return max(1, min(ELEMENTWISE_COSTS.transpose_row_bytes // size, squares // blocks))
 
 
 def _turned(builder: ScheduleBuilder, t: _Turn, access: Access, at: LoopHandle, lanes: int) -> bool:

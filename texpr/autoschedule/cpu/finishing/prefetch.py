@@ -15,6 +15,7 @@ from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.cost import operations
 from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.nest import extent
+from texpr.autoschedule.cpu.finishing.finishing_costs import FINISHING_COSTS
 from texpr.ir.affine import linear
 from texpr.ir.build import integer
 from texpr.ir.expr import Read, Tensor, Var
@@ -24,9 +25,6 @@ from texpr.ir.traverse import variables, walk
 from texpr.passes.analysis.row_major import flat_index
 from texpr.schedule.structure.loops import all_loops, stores
 from texpr.schedule.structure.tensors import bytes_of
-
-LEAST_ROW = 1024
-"""Bytes of a row from which on it is asked for a row early, whatever is computed of it."""
 
 
 def insert_prefetch(builder: ScheduleBuilder) -> None:
@@ -39,8 +37,10 @@ def insert_prefetch(builder: ScheduleBuilder) -> None:
     for loop in all_loops(builder.kernel) if alone else ():
         for tensor in alone:
             vector = _vector(loop, tensor)
-            if vector and extent(loop) >= COSTS.prefetch_distances * -(-COSTS.prefetch_bytes // vector):
-                builder.try_apply("prefetch", tensor, loop, -(-COSTS.prefetch_bytes // vector))
+            if vector and extent(loop) >= FINISHING_COSTS.prefetch_distances * -(
+                -FINISHING_COSTS.prefetch_bytes // vector
+            ):
+                builder.try_apply("prefetch", tensor, loop, -(-FINISHING_COSTS.prefetch_bytes // vector))
     rows = [n for n in all_loops(builder.kernel) if len(n.body) > 1]
     for tensor in far:
         any(_ask_for_row(builder, row, tensor) for row in rows)
@@ -54,7 +54,9 @@ def _ask_for_row(builder: ScheduleBuilder, row: For, tensor: Tensor) -> bool:
     )  # and not one whose first elements have a loop of their own
     last = nests[-1] if several and row_from_afar(builder, tensor) else None
     at = next((n for n in nests[1:] if _is_busy(n, tensor)), last)
-    room = builder.machine.caches[:2][-1] >= COSTS.prefetch_l2_part * bytes_of(tensor, tensor.shape[1:])
+    room = builder.machine.caches[:2][-1] >= FINISHING_COSTS.prefetch_l2_fraction * bytes_of(
+        tensor, tensor.shape[1:]
+    )
     return at is not None and room and builder.try_apply("prefetch", tensor, row, 1, at=at)
 
 
@@ -63,7 +65,11 @@ def row_from_afar(builder: ScheduleBuilder, tensor: Tensor) -> bool:
     has time to ask for the next one.
     """
     caches = builder.machine.caches[:2]
-    return bool(caches) and bytes_of(tensor) > caches[-1] and bytes_of(tensor, tensor.shape[1:]) >= LEAST_ROW
+    return (
+        bool(caches)
+        and bytes_of(tensor) > caches[-1]
+        and bytes_of(tensor, tensor.shape[1:]) >= FINISHING_COSTS.prefetch_row_bytes
+    )
 
 
 def _readers(builder: ScheduleBuilder, tensor: Tensor) -> set[int]:

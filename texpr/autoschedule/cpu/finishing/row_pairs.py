@@ -17,6 +17,7 @@ from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.handles import LoopHandle, handle
 from texpr.autoschedule.core.nest import constant_extent
 from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
+from texpr.autoschedule.cpu.finishing.finishing_costs import FINISHING_COSTS
 from texpr.autoschedule.cpu.finishing.prefetch import row_from_afar
 from texpr.ir.expr import Read, Tensor
 from texpr.ir.loop import For, Stmt, Store
@@ -27,10 +28,6 @@ from texpr.schedule.structure.tensors import bytes_of
 
 ROW = "row"
 """The loop over both rows behind the cut."""
-LEAST_ROWS = 64
-"""Rows for each core, from which on pairs are worth their code: where their number is odd, the
-last one has code of its own.
-"""
 
 
 class RowPairs:
@@ -42,7 +39,10 @@ class RowPairs:
 
     def match(self, builder: ScheduleBuilder, loop: For) -> For | NoMatch:
         """The loop, if its rows are such."""
-        if not builder.machine.caches or constant_extent(loop) < LEAST_ROWS * builder.machine.cores:
+        if (
+            not builder.machine.caches
+            or constant_extent(loop) < FINISHING_COSTS.paired_rows * builder.machine.cores
+        ):
             return NoMatch("few rows")
         if not _fits(loop, builder.machine.caches[0]):
             return NoMatch("the first cache does not hold two rows")
@@ -125,7 +125,7 @@ def _have_operands_in_common(loop: For, nests: list[Stmt]) -> bool:
             case For(var, _, (Store() as s,), Vector()):
                 read = [variables(*r.indices) for r in walk(s.value) if isinstance(r, Read)]
                 common |= any(var in found and loop.var not in found for found in read)
-                if operations(s.value, along=var) > COSTS.as_long_as_fetching:
+                if operations(s.value, along=var) > COSTS.fetch_operations:
                     return False
     return common
 
