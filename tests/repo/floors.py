@@ -42,7 +42,7 @@ SUB_FLOORS: dict[str, list[set[str]]] = {
     "autodiff": [{"core"}, {"cleanup"}, {"reverse", "forward"}],
     "schedule": [{"structure"}, {"legality"}, {"analysis"}, {"steps"}, {"script"}],
     "schedule/steps": [{"loops", "buffers", "reductions", "algebra", "placement"}, {"hardware"}],
-    "autoschedule": [{"core"}, {"cpu", "gpu"}, {"rewrites", "derivatives", "registry"}, {"driver"}],
+    "autoschedule": [{"core"}, {"cpu", "gpu"}, {"rewrites", "derivatives"}, {"registry"}, {"driver"}],
     "targets": [{"common"}, {"emit"}, {"cpu", "gpu"}, {"registry", "emulate"}],
     "targets/gpu": [
         {""},

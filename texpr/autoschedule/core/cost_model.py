@@ -58,9 +58,7 @@ class CommonCosts(CostModel):
     """A quotient, a whole quotient or a remainder."""
     power: int = tuned(40, "operations", _TIMES, "2026-11-20")
     """A power."""
-    register_operations: int = tuned(
-        16, "operations", "counts of registers for constants; no times recorded", "2026-11-22"
-    )
+    register_operations: int = tuned(16, "operations", "counts of registers for constants; no times recorded")
     """Operations of an element, up to which its constants leave registers free, where instructions
     take none from memory."""
     longest_inlined: int = tuned(
