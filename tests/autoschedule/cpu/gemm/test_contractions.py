@@ -260,3 +260,15 @@ def test_a_matrix_is_multiplied_with_itself():
             x = np.random.default_rng(n).integers(-4, 5, (n, n)).astype(np.float32)
             lhs, rhs = (x.T if each in factors.split(" * ") else x for each in ("X[k, i]", "X[j, k]"))
             np.testing.assert_array_equal(own(x), lhs @ rhs, err_msg=f"{factors} {n}")
+
+
+@pytest.mark.parametrize("target", ["x86-64-v2", "x86-64-v3"])
+def test_all_rows_are_one_tile(target: str):
+    """No loop over tiles of rows is left."""
+    s = tx.schedule(
+        tx.op(
+            "op f(A: i8[5, 64], B: i8[16, 64]) -> C: i32[5, 16] { C[i, j] = sum(k: i32(A[i, k]) * "
+            "i32(B[j, k])) }"
+        )
+    ).auto(target)
+    assert 'cache_read("B"' in s.script() and "unscheduled" not in s.script(), s.script()
