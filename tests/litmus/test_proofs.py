@@ -23,6 +23,7 @@ from tests.poly.nests import (
 from texpr.ir.dtypes import BOOL, F32, I32, I64
 from texpr.ir.expr import Add, Cast, Compare, Const, FloorDiv, Mod, Mul, Select, Sub, Var
 from texpr.ir.loop import Alloc, For, If, Kernel, Store
+from texpr.ir.store_kind import START
 from texpr.ir.traverse import substitute
 from texpr.poly import Conflict, carried_dependence, flow_stays_within, reassociable, reversed_dependence
 from texpr.poly.constraints import solver
@@ -96,7 +97,7 @@ def test_parallel_of_two_writers_per_element_is_refused():
 
 def matmul(**rest) -> tuple[Kernel, Store, Store]:
     A, B, C = tensor("A", M, K), tensor("B", K, N), tensor("C", M, N)
-    start = put(C, (i, j), ZERO, start=True)
+    start = put(C, (i, j), ZERO, role=START)
     update = put(C, (i, j), Mul(at(A, i, k), at(B, k, j)), "add", **rest)
     return kernel(loop(i, M, loop(j, N, start, loop(k, K, update))), inputs=(A, B)), start, update
 

@@ -65,7 +65,6 @@ REPEATED_LEFT: set[str] = {
     "check",
     "command",
     "convolution",
-    "copies",
     "coverage",
     "driver",
     "gradients",

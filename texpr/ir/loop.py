@@ -1,21 +1,23 @@
 """Loop IR: a tree of loops, conditions and stores over the tensors of one kernel.
 
 Loops count from 0; an index is an expression over loop variables. A read is plain (no guard), a sum
-is a store with `update`. The value a reduction starts from is a store of its own, marked `start`,
-in the nest of the updates it belongs to.
+is a store with `update`. The value a reduction starts from is a store of its own, of the role
+`START`, in the nest of the updates it belongs to.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar, TypeGuard
+from typing import ClassVar, NamedTuple, TypeGuard
 
-from texpr.ir.expr import Expr, Node, Tensor, Var
+from texpr.ir.build import TRUE
+from texpr.ir.expr import Const, Expr, Node, Read, Select, Tensor, Var
 from texpr.ir.loop_kind import SERIAL, Block, BulkCopy, Cluster, InstructionNest, LoopKind, Thread
+from texpr.ir.store_kind import PLAIN, VALUE, StoreMode, StoreRole
 from texpr.ir.tensor import Program
 from texpr.support.frozen_dataclass import node
 from texpr.support.source import Span
 
-ATOMIC = ("add", "max", "min")
+ATOMIC_UPDATES = ("add", "max", "min")
 """Updates that may be atomic."""
 
 
@@ -62,17 +64,11 @@ class Store(Stmt):
     max min`.
 
     Attributes:
-        start: this store gives a reduction its start value.
-        part: it is the start of a part of what the equation folds into, which is added to that
-            later; `at` says which element.
+        role: the value of an equation, or the start of a reduction or of a part of a fold; of such
+            a part, `at` says the element that it is added to.
         reassoc: the updates may be accumulated in any order (always so for max, min and integers).
         equation: position in the program of the equation this store computes; -1 for a copy.
-        stream: whole vectors go past the caches to memory; a hint.
-        asynchronous: a copy that is only begun here: the element may change from now on until a
-            `Wait` of this thread covers its group. Or, in the nest of an instruction, an update:
-            operands are read, and the sum changes, until a `WaitProducts` covers its group.
-        atomic: an update of memory that no other thread comes between: iterations that run at once
-            may meet in it.
+        mode: how memory is written.
         at: the instance of the equation: its axes, then in an update the binders of its reduction,
             as expressions of the loops here. A hint for the certificate, which does not believe it;
             not part of the structure that `equal` compares, nor of listings.
@@ -84,15 +80,17 @@ class Store(Stmt):
     indices: tuple[Expr, ...]
     value: Expr
     update: str | None = None
-    start: bool = False
+    role: StoreRole = VALUE
     reassoc: bool = False
     equation: int = 0
     at: tuple[Expr, ...] = ()
-    stream: bool = False
-    part: bool = False
-    asynchronous: bool = False
-    atomic: bool = False
+    mode: StoreMode = PLAIN
     span: Span | None = None
+
+    @property
+    def is_start(self) -> bool:
+        """True if this is a start value, of a reduction or of a part of a fold."""
+        return self.role is not VALUE
 
 
 @node
@@ -258,3 +256,25 @@ def axis_of(s: For) -> str:
 def instruction_of(s: Node) -> str:
     """The name of the instruction that runs a nest; empty if none does."""
     return s.kind.name if isinstance(s, For) and isinstance(s.kind, InstructionNest) else ""
+
+
+class Copy(NamedTuple):
+    """An element that is stored as it is where `within` holds, and 0 elsewhere."""
+
+    source: Read
+    within: Expr
+
+
+def copy_of(s: Store) -> Copy | None:
+    """The copy that a store makes, as asynchronous ones do; None if it computes something."""
+    match s.value:
+        case _ if s.update is not None:
+            return None
+        case Read() as read:
+            return Copy(read, TRUE)
+        case Select(within, Read() as read, Const(0) as zero) if str(zero.value) in (
+            "0",
+            "0.0",
+        ):  # not -0.0, nor False
+            return Copy(read, within)
+    return None

@@ -31,6 +31,7 @@ from texpr.ir.expr import Expr, Node, Read, Var, index
 from texpr.ir.interpreter.loop import interpret_kernel
 from texpr.ir.loop import Barrier, Kernel, Store, Wait, WaitProducts
 from texpr.ir.printing.loop import show_kernel
+from texpr.ir.store_kind import ASYNCHRONOUS
 from texpr.ir.traverse import equal, rewrite, substitute, variables
 from texpr.lang import parse_kernel
 from texpr.runtime.emulator import fibers
@@ -140,7 +141,7 @@ def _of_this_tile(node: Node) -> Node | None:
     """What is copied for the next tile is of this one again."""
     match node:
         case Store(value=Read(tensor) as read) if (
-            node.asynchronous and tensor.name == "A" and variables(read) & _walks(node)
+            node.mode is ASYNCHRONOUS and tensor.name == "A" and variables(read) & _walks(node)
         ):
             return replace(node, value=_in_first_tile(read))
     return None

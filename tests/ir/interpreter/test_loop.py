@@ -12,6 +12,7 @@ from texpr.ir.expr import Add, Cast, Compare, Mul, Read, Select, Sub, Tensor, Va
 from texpr.ir.interpreter.loop import ORDERS, interpret_kernel
 from texpr.ir.loop import Alloc, Barrier, For, If, Kernel, Stmt, Store
 from texpr.ir.loop_kind import PARALLEL, VECTOR, Block, Thread
+from texpr.ir.store_kind import START
 
 N, i, j = names("N i j")
 X, Y, S = (Tensor(name, F32, plain(N)) for name in "XYS")
@@ -25,7 +26,7 @@ def run(*body: Stmt, order: str = "serial", temporaries: tuple[Tensor, ...] = (S
 def test_a_sum_is_sequential():
     terms = np.array([1.0] + [2.0**-24] * 7, np.float32)
     total = Tensor("Y", F32, ())
-    body = (Store(total, (), number(0), start=True), For(i, N, (Store(total, (), Read(X, (i,)), "add"),)))
+    body = (Store(total, (), number(0), role=START), For(i, N, (Store(total, (), Read(X, (i,)), "add"),)))
     assert interpret_kernel(Kernel("sum", (X,), (total,), (), (N,), body), [terms], {N: 8})[0] == 1.0
 
 
@@ -43,7 +44,7 @@ def test_loops_that_carry_a_value_show_when_marked_parallel():
 def test_updates_of_one_element_are_lost_when_they_run_at_once():
     most = Tensor("Y", F32, ())
     body = (
-        Store(most, (), number(0), start=True),
+        Store(most, (), number(0), role=START),
         For(i, N, (Store(most, (), Read(X, (i,)), "max"),), kind=PARALLEL),
     )
     kernel = Kernel("most", (X,), (most,), (), (N,), body)

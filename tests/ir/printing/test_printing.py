@@ -34,6 +34,7 @@ from texpr.ir.loop_kind import PARALLEL, SERIAL, UNROLLED, VECTOR
 from texpr.ir.printing.expr import literal_text, show
 from texpr.ir.printing.loop import show_kernel, source_kernel
 from texpr.ir.printing.tensor import show_program
+from texpr.ir.store_kind import START
 from texpr.ir.tensor import Equation, Program
 
 N, M, K = Var("N"), Var("M"), Var("K")
@@ -119,7 +120,7 @@ def matmul_kernel() -> Kernel:
     total = Tensor("C_acc", F32, plain(M, N), scope="stack")
     ci, cj, ck = Var("i"), Var("j"), Var("k")
     body = (
-        Store(total, (ci, cj), f32(0.0), start=True),
+        Store(total, (ci, cj), f32(0.0), role=START),
         For(
             ck,
             K,

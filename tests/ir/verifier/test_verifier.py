@@ -30,6 +30,7 @@ from texpr.ir.expr import (
 )
 from texpr.ir.loop import Alloc, Barrier, For, If, Kernel, Stmt, Store
 from texpr.ir.loop_kind import VECTOR
+from texpr.ir.store_kind import ASYNCHRONOUS, ATOMIC, NONTEMPORAL, START
 from texpr.ir.tensor import Equation, Program
 from texpr.ir.verifier.program import verify_kernel, verify_program
 from texpr.passes.lowering.lower import lower
@@ -179,9 +180,18 @@ def test_complaints_about_kernels():
         == "Y is f32, its value f64: Cast `f64(f32(1.0))`"
     )
     assert (
-        complaint_about(For(i, N, (store(one, start=True, update="add"),)))
+        complaint_about(For(i, N, (store(one, role=START, update="add"),)))
         == "a start of Y is not an update: Const `1.0`"
     )
+    for mode, value, update, complaint in (
+        (NONTEMPORAL, one, "add", "an update of Y reads what it writes, and is not non-temporal"),
+        (ASYNCHRONOUS, one, None, "Y is computed, and only copies and products are asynchronous"),
+        (ASYNCHRONOUS, Read(X, (i,)), "max", "Y is computed, and only copies and products are asynchronous"),
+        (ATOMIC, one, "mul", "Y is updated by mul, which is not atomic"),
+        (ATOMIC, one, None, "Y is updated by None, which is not atomic"),
+    ):
+        found = complaint_about(For(i, N, (store(value, mode=mode, update=update),)))
+        assert found.startswith(complaint)
     assert complaint_about(If(N, (Barrier(),))) == "a condition is bool: Var `N`"
     assert complaint_about(For(i, Cast(N, dtype=I32), (Barrier(),))) == "an extent is i64: Cast `i32(N)`"
     assert complaint_about(For(i, N, ())) == "the loop i has no statements: Var `i`"

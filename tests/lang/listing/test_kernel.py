@@ -13,7 +13,9 @@ from texpr.ir.dtypes import BF16, F32, I64
 from texpr.ir.expr import Add, Const, Dim, Mul, Read, Tensor, Var, index, plain
 from texpr.ir.loop import For, Kernel, Store
 from texpr.ir.printing.loop import full_listing, show_kernel
+from texpr.ir.store_kind import ATOMIC, NONTEMPORAL, PARTIAL_START, VALUE, StoreMode, StoreRole
 from texpr.ir.traverse import equal
+from texpr.ir.verifier.program import verify_kernel
 from texpr.lang import parse_kernel
 from texpr.passes import desugar, hoist, inline_calls, lower
 from texpr.support.errors import Error, ParseError
@@ -164,6 +166,36 @@ def test_tensors_may_be_named_like_marks():
     )
     assert "stream[i] = start[i] + X[i]\n" in show_kernel(s.kernel)
     check(s.kernel)
+
+
+@pytest.mark.parametrize("reassoc", (False, True))
+@pytest.mark.parametrize(
+    ("update", "role", "mode"),
+    [(None, role, mode) for role in StoreRole for mode in StoreMode if mode is not ATOMIC]
+    + [("add", VALUE, mode) for mode in StoreMode if mode is not NONTEMPORAL],
+    ids=str,
+)
+def test_roles_and_modes_of_stores(update: str | None, role: StoreRole, mode: StoreMode, reassoc: bool):
+    """Every pair that the verifier takes is read back as it was printed."""
+    X, y = Tensor("X", F32, ()), Tensor("y", F32, ())
+    store = Store(y, (), Read(X, ()), update, role, reassoc, 1, mode=mode)
+    kernel = Kernel("f", (X,), (y,), (), (), (store,))
+    verify_kernel(kernel)
+    (found,) = parse_kernel(show_kernel(kernel)).body
+    assert isinstance(found, Store)
+    assert (found.update, found.role, found.mode, found.reassoc) == (update, role, mode, reassoc)
+    assert found.is_start is (role is not VALUE)
+
+
+def test_modes_exclude_each_other():
+    with pytest.raises(ParseError, match="a store is asynchronous or atomic, not both"):
+        parse_kernel("kernel f(X: f32) -> (y: f32)\n  y += X  asynchronous atomic\n")
+
+
+def test_a_start_of_a_part_is_a_start():
+    """Both words are read as one, as in listings of old."""
+    (store,) = parse_kernel("kernel f() -> (y: f32)\n  y = 0.0  start part\n").body
+    assert isinstance(store, Store) and store.role is PARTIAL_START
 
 
 def test_errors_of_a_line_know_only_the_line():

@@ -21,6 +21,7 @@ from texpr.ir.expr import Expr, Mod, Node, Read, index
 from texpr.ir.interpreter.loop import interpret_kernel
 from texpr.ir.loop import Barrier, Commit, For, If, Kernel, Stmt, Store, Wait
 from texpr.ir.printing.loop import show_kernel
+from texpr.ir.store_kind import ASYNCHRONOUS
 from texpr.ir.traverse import equal, rewrite
 from texpr.lang import parse_kernel
 from texpr.passes.loop.check_async import check_arrivals
@@ -180,7 +181,7 @@ def wrong_stage_read(node: Node) -> Node | None:
 
 def wrong_stage_written(node: Node) -> Node | None:
     """The buffer of which others may still read."""
-    if isinstance(node, Store) and node.asynchronous:
+    if isinstance(node, Store) and node.mode is ASYNCHRONOUS:
         return replace(node, indices=(_turned(node.indices[0]), *node.indices[1:]))
     return None
 

@@ -35,6 +35,7 @@ from texpr.ir.expr import (
 )
 from texpr.ir.loop import Alloc, For, If, Kernel, Store
 from texpr.ir.loop_kind import PARALLEL, SERIAL, VECTOR
+from texpr.ir.store_kind import START, VALUE
 from texpr.ir.traverse import rewrite, substitute, walk
 
 
@@ -159,7 +160,7 @@ def _same(a: tuple[Node, ...], b: tuple[Node, ...]) -> bool:
 
 
 def without(kernel: Kernel, number: int, by: int) -> Kernel:
-    """One `reassoc`, `start` or place of an instance less, of what is no copy."""
+    """One `reassoc`, start or place of an instance less, of what is no copy."""
     stores = [n for n in walk(kernel) if isinstance(n, Store) and n.equation >= 0]
     chosen = stores[number % len(stores)]
     new = (
@@ -167,7 +168,7 @@ def without(kernel: Kernel, number: int, by: int) -> Kernel:
         if chosen.reassoc
         else replace(chosen, at=chosen.at[:-1])
         if by > 0
-        else replace(chosen, start=not chosen.start)
+        else replace(chosen, role=VALUE if chosen.is_start else START)
     )
     return rewrite(kernel, lambda n: new if n is chosen else None)  # type: ignore[arg-type]
 

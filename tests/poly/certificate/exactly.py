@@ -138,7 +138,7 @@ class Machine:
         memory = self.memory[s.tensor]
         if s.update is not None:
             value = UPDATES[s.update](self.read(s.tensor, at), value)
-        elif s.start:
+        elif s.is_start:
             instance = at, tuple(self.value(i) for i in s.at)
             if instance in memory.started:
                 raise Wrong(f"the same sum is started twice in {s.tensor.name}{at}")

@@ -20,6 +20,7 @@ from texpr.compiler.op import op
 from texpr.ir.loop import Store
 from texpr.ir.printing.loop import show_kernel
 from texpr.ir.shapes import evaluate_size
+from texpr.ir.store_kind import PLAIN
 from texpr.ir.traverse import rewrite
 from texpr.passes import lower
 from texpr.schedule.script.script import Step, parse_script
@@ -191,6 +192,6 @@ def test_updates_that_meet_are_atomic():
     kernel = lower(op("op f(X: f32[N]) -> y: f32 { y = sum(i: X[i]) }").program())
     for step in parse_script('atomic("y_acc", reassoc=True)\nbind("i", "thread.x")'):
         kernel = step.apply(kernel)
-    plain = rewrite(kernel, lambda n: replace(n, atomic=False) if isinstance(n, Store) else None)
+    plain = rewrite(kernel, lambda n: replace(n, mode=PLAIN) if isinstance(n, Store) else None)
     for each, wrong in ((kernel, False), (plain, True)):
         assert (races(each, each, dict.fromkeys(kernel.sizes, 4), 0) is not None) == wrong

@@ -25,7 +25,7 @@ def should_inline(kernel: Kernel, tensor: Tensor, machine: Machine) -> bool:
     if (
         len(written) != 1
         or written[0][1].update is not None
-        or written[0][1].start
+        or written[0][1].is_start
         or _conditions_read(kernel, tensor)
     ):
         return False
@@ -135,5 +135,5 @@ def same_pattern_stores(kernel: Kernel, tensor: Tensor) -> list[Store]:
     return [
         s
         for _, s in paths(kernel)
-        if isinstance(s, Store) and s.update is None and not s.start and s.tensor in alike
+        if isinstance(s, Store) and s.update is None and not s.is_start and s.tensor in alike
     ]

@@ -173,7 +173,7 @@ def find_nests(kernel: Kernel) -> list[Nest]:
     """
     nests: list[Nest] = []
     live = _live_loops(kernel)
-    started = {s.tensor for _, s in paths(kernel) if isinstance(s, Store) and s.start}
+    started = {s.tensor for _, s in paths(kernel) if isinstance(s, Store) and s.is_start}
     stack: list[tuple[Stmt, tuple[For, ...]]] = [(node, ()) for node in reversed(kernel.body)]
     while stack:
         node, again = stack.pop()
@@ -203,7 +203,7 @@ def _nest(
     loops, main, conditions = max(leaves, key=lambda leaf: len(leaf[0]))
     if main.update is not None and main.tensor in started:
         # The start of a scalar, or of parts of a sum, stands in no loop of its terms.
-        begun = {n.var for above, s, _ in leaves if s.start and s.tensor is main.tensor for n in above}
+        begun = {n.var for above, s, _ in leaves if s.is_start and s.tensor is main.tensor for n in above}
         spatial = tuple(n for n in loops if n.var in variables(*main.indices) | begun)
     else:
         spatial = tuple(loops[: min(len(above) for above, _, _ in leaves)])

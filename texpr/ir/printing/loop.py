@@ -215,12 +215,8 @@ def _call_mark(call: ExternCall) -> list[str | Part]:
 
 
 def _marks(store: Store) -> list[str | Part]:
-    marks = (
-        ["part" if store.part else "start"] * store.start
-        + ["reassoc"] * store.reassoc
-        + ["stream"] * store.stream
-    )
-    marks += ["asynchronous"] * store.asynchronous + ["atomic"] * store.atomic + _equation(store)
+    words = (str(store.role), "reassoc" if store.reassoc else "", str(store.mode), *_equation(store))
+    marks = [word for word in words if word]
     return ["  " + " ".join(marks)] if marks else []
 
 

@@ -7,12 +7,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from texpr.ir.copies import copy_of
 from texpr.ir.dtypes import BOOL, I64
 from texpr.ir.expr import Const, Expr, Tensor, Var
 from texpr.ir.extern import is_extern
 from texpr.ir.loop import (
-    ATOMIC,
+    ATOMIC_UPDATES,
     Alloc,
     Barrier,
     Commit,
@@ -27,8 +26,10 @@ from texpr.ir.loop import (
     Store,
     Wait,
     WaitProducts,
+    copy_of,
 )
 from texpr.ir.loop_kind import UNROLLED, VECTOR, InstructionNest, is_valid
+from texpr.ir.store_kind import ASYNCHRONOUS, ATOMIC, NONTEMPORAL
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import walk
 from texpr.ir.verifier.expr import UPDATES, WRITE_GUARDS, check, verify_expr
@@ -278,20 +279,19 @@ def _verify_store(store: Store, place: _Place) -> None:
         store.value,
     )
     check(store.update in UPDATES, f"no update {store.update}", store.value)
-    check(store.start or not store.part, f"a part of {target.name} that is not started", store.value)
-    check(not (store.start and store.update), f"a start of {target.name} is not an update", store.value)
+    check(not (store.is_start and store.update), f"a start of {target.name} is not an update", store.value)
     check(
-        not (store.stream and store.update),
-        f"an update of {target.name} reads what it writes, and does not stream",
+        not (store.mode is NONTEMPORAL and store.update),
+        f"an update of {target.name} reads what it writes, and is not non-temporal",
         store.value,
     )
     check(
-        copy_of(store) is not None or store.update == "add" or not store.asynchronous,
+        copy_of(store) is not None or store.update == "add" or store.mode is not ASYNCHRONOUS,
         f"{target.name} is computed, and only copies and products are asynchronous",
         store.value,
     )
     check(
-        store.update in ATOMIC or not store.atomic,
+        store.update in ATOMIC_UPDATES or store.mode is not ATOMIC,
         f"{target.name} is updated by {store.update}, which is not atomic",
         store.value,
     )

@@ -32,6 +32,7 @@ from texpr.ir.loop import (
     WaitProducts,
 )
 from texpr.ir.loop_kind import SERIAL, parse_loop_kind
+from texpr.ir.store_kind import MODE_WORDS, PARTIAL_START, PLAIN, ROLE_WORDS, START, VALUE, StoreMode
 from texpr.ir.swizzle import Swizzle
 from texpr.lang.elaboration.equation_elaboration import UPDATES
 from texpr.lang.elaboration.name_scope import Names, Scope, unknown
@@ -49,7 +50,7 @@ _WORD = "[A-Za-z_][A-Za-z0-9_]*"
 _KERNEL = re.compile(rf"kernel\s+({_WORD})\s*")
 _FMA_MARKS = {' allow_fma("sums")': "sums", " allow_fma": "all", " contract": "all"}
 _FOR = re.compile(rf"for\s+(?:({_WORD}(?:\.[0-9]+)?)\.)?({_WORD})\s+in\s+")
-_MARK = r"(?:start|part|reassoc|stream|asynchronous|atomic|copy|eq [0-9]{1,9})"
+_MARK = rf"(?:{'|'.join((*ROLE_WORDS, *MODE_WORDS))}|reassoc|copy|eq [0-9]{{1,9}})"
 _AT = re.compile(r"  +at\[.*\]$")
 _MARKS = re.compile(rf"  +({_MARK}(?: {_MARK})*)$")
 _NOTE = r"@[A-Za-z_][A-Za-z0-9_]*\([^()]*\)"
@@ -362,21 +363,23 @@ class _Reader:
             self.scalars.value(node.value, scope), known.dtype, node.value.span
         )
         equation = int(words[words.index("eq") + 1]) if "eq" in words else -int("copy" in words)
-        part = "part" in words
         return Store(
             known,
             indices,
             value,
             UPDATES[node.update],
-            part or "start" in words,
+            PARTIAL_START if "part" in words else START if "start" in words else VALUE,
             "reassoc" in words,
             equation,
             at,
-            "stream" in words,
-            part,
-            "asynchronous" in words,
-            "atomic" in words,
+            self._mode(words, line),
         )
+
+    def _mode(self, words: list[str], line: Line) -> StoreMode:
+        modes = list(dict.fromkeys(MODE_WORDS[word] for word in words if word in MODE_WORDS))
+        if len(modes) > 1:
+            raise ParseError(f"a store is {modes[0]} or {modes[1]}, not both", self.span(line))
+        return modes[0] if modes else PLAIN
 
     def _instance(self, start: int, stop: int, scope: Scope) -> tuple[Expr, ...]:
         """`at[i, j]`, which the grammar takes for an element."""

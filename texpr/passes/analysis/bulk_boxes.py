@@ -9,9 +9,8 @@ from math import prod
 
 from texpr.ir.affine import linear
 from texpr.ir.build import TRUE, compare, conjuncts, integer, sub
-from texpr.ir.copies import copy_of
 from texpr.ir.expr import Compare, Expr, Tensor, Var, index
-from texpr.ir.loop import For, Stmt, Store, is_bulk
+from texpr.ir.loop import For, Stmt, Store, copy_of, is_bulk
 from texpr.ir.loop_kind import SERIAL
 from texpr.ir.traverse import equal, substitute, variables
 from texpr.passes.analysis.row_major import flat_index

@@ -6,6 +6,7 @@ from texpr import poly
 from texpr.ir.loop import Kernel, Store, is_bulk
 from texpr.ir.machine import Machine
 from texpr.ir.printing.loop import source_kernel
+from texpr.ir.store_kind import ASYNCHRONOUS
 from texpr.ir.traverse import statements
 from texpr.poly import Unproven
 from texpr.support.errors import CompileError, ScheduleError
@@ -90,7 +91,7 @@ def check_asynchronous(kernel: Kernel, machine: Machine) -> Kernel:
         CompileError: it is a GPU that does not.
     """
     if machine.gpu_threads and not machine.has_async_copy:
-        copy = next((n for n in statements(kernel) if isinstance(n, Store) and n.asynchronous), None)
+        copy = next((n for n in statements(kernel) if isinstance(n, Store) and n.mode is ASYNCHRONOUS), None)
         if copy is not None:
             raise CompileError(
                 f"this target has no asynchronous copies, and {copy.tensor.name} is filled by them",

@@ -119,9 +119,11 @@ def _with_joined(kernel: Kernel) -> Kernel:
 def _is_partial(kernel: Kernel, tensor: Tensor) -> bool:
     """True if a temporary holds sums until they are stored where the program has them."""
     stores = [s for s in statements(kernel) if isinstance(s, Store)]
-    folded = {s.equation for s in stores if s.tensor is tensor and (s.start or s.update is not None)}
+    folded = {s.equation for s in stores if s.tensor is tensor and (s.is_start or s.update is not None)}
     return bool(folded) and all(
-        any(s.equation == e and s.tensor is not tensor and not s.start and s.update is None for s in stores)
+        any(
+            s.equation == e and s.tensor is not tensor and not s.is_start and s.update is None for s in stores
+        )
         for e in folded
     )
 

@@ -11,6 +11,7 @@ from texpr.ir.dtypes import I64
 from texpr.ir.expr import Axis, Const, Expr, Guard, Node, Read, Reduce, Tensor, Var, index, plain
 from texpr.ir.index.overflow import is_wild
 from texpr.ir.loop import For, If, Stmt, Store
+from texpr.ir.store_kind import START
 from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import rewrite
 from texpr.passes.analysis.intervals import interval
@@ -146,7 +147,7 @@ class Nests:
             accumulator.tensor,
             accumulator.indices,
             identity(node.op, node.dtype),
-            start=True,
+            role=START,
             equation=number,
             at=at,
             span=node.span,

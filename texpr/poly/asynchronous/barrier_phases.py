@@ -24,6 +24,7 @@ from texpr.ir.build import add, compare, conjunction, floordiv, integer, mod, mu
 from texpr.ir.expr import Axis, Expr, Select, index
 from texpr.ir.loop import Commit, For, If, Kernel, Stmt, Store, Wait, is_bulk, shared_along
 from texpr.ir.loop_kind import Thread
+from texpr.ir.store_kind import ASYNCHRONOUS
 from texpr.ir.traverse import equal, tensors, walk
 from texpr.poly.constraints.conditions import always, never
 
@@ -50,7 +51,7 @@ def out_of_phase(kernel: Kernel, top: Stmt, places: Sequence[TimelinePoint]) -> 
             for p in places
             if isinstance(p.node, Store)
             and p.node.update is None
-            and p.node.asynchronous is not (p.node in issued)
+            and (p.node.mode is ASYNCHRONOUS) is not (p.node in issued)
         ),
         None,
     )

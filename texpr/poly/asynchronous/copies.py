@@ -30,6 +30,7 @@ from texpr.ir.build import compare, conjunction, sub
 from texpr.ir.expr import Axis, Expr, Read, Tensor, Var, index
 from texpr.ir.loop import Commit, For, If, Kernel, Stmt, Store, Wait, WaitProducts, is_block
 from texpr.ir.loop_kind import Cluster
+from texpr.ir.store_kind import ASYNCHRONOUS
 from texpr.ir.traverse import substitute, tensors, walk
 from texpr.poly.asynchronous.barrier_phases import out_of_phase
 from texpr.poly.asynchronous.multicast import uneven_multicast
@@ -114,7 +115,11 @@ def late(
     pair = _UsePair(kernel, copy, use)
     before, mine, barrier = pair.earlier(), pair.renamed[use], at.required_barrier
     node = copy.place.node
-    kind = WaitProducts if isinstance(node, Store) and node.asynchronous and node.update is not None else Wait
+    kind = (
+        WaitProducts
+        if isinstance(node, Store) and node.mode is ASYNCHRONOUS and node.update is not None
+        else Wait
+    )
 
     def is_covered(case: Expr, wait: TimelinePoint | None, mine: dict[Var, Expr]) -> bool:
         ways = _pending(pair, wait, mine) if wait is not None else ()

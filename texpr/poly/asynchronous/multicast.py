@@ -13,10 +13,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from texpr.ir.build import compare, conjunction, negation
-from texpr.ir.copies import copy_of
 from texpr.ir.dtypes import BOOL
 from texpr.ir.expr import Axis, Expr, Read, Var, index
-from texpr.ir.loop import Barrier, Commit, If, Kernel, Stmt, Store, Wait
+from texpr.ir.loop import Barrier, Commit, If, Kernel, Stmt, Store, Wait, copy_of
 from texpr.ir.loop_kind import Cluster
 from texpr.ir.traverse import substitute, variables, walk
 from texpr.poly.constraints.conditions import always, never

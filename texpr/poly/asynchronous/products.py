@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 
 from texpr.ir.expr import Read
 from texpr.ir.loop import CommitProducts, Kernel, Stmt, Store, WaitProducts, instruction_of
+from texpr.ir.store_kind import ASYNCHRONOUS
 from texpr.ir.traverse import walk
 from texpr.poly.asynchronous.copies import late, reads_at
 from texpr.poly.asynchronous.timeline import TimelineBuilder, TimelinePoint, Unproven, Use, issued_use
@@ -35,7 +36,7 @@ def unproven_product(kernel: Kernel) -> Unproven | None:
 
 
 def _begins(s: Stmt) -> bool:
-    return isinstance(s, Store) and s.asynchronous and s.update is not None
+    return isinstance(s, Store) and s.mode is ASYNCHRONOUS and s.update is not None
 
 
 def _of_nest(kernel: Kernel, top: Stmt) -> Unproven | None:

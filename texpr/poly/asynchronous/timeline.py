@@ -21,6 +21,7 @@ from texpr.ir.loop import (
     shared_along,
 )
 from texpr.ir.loop_kind import Block, Cluster, LoopKind, Thread
+from texpr.ir.store_kind import ASYNCHRONOUS
 from texpr.ir.traverse import equal, walk
 
 
@@ -120,7 +121,7 @@ def issued_use(place: TimelinePoint, indices: tuple[Expr, ...], places: Sequence
 
 def is_copy(n: Node) -> bool:
     """True if a copy is begun here."""
-    return isinstance(n, Store) and n.asynchronous and n.update is None
+    return isinstance(n, Store) and n.mode is ASYNCHRONOUS and n.update is None
 
 
 class TimelineBuilder:

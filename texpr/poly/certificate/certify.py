@@ -18,6 +18,7 @@ from texpr.ir.index.uncollapse import parted
 from texpr.ir.instructions import INSTRUCTIONS, Instruction
 from texpr.ir.loop import ExternCall, For, If, Kernel, Poll, Stmt, Store, instruction_of
 from texpr.ir.printing.loop import source_kernel
+from texpr.ir.store_kind import ATOMIC
 from texpr.ir.tensor import Program
 from texpr.ir.traverse import equal, substitute
 from texpr.poly.certificate.engine.barrier_intervals import split_at_barriers
@@ -428,7 +429,7 @@ def _reordering(proof: Proof) -> Iterator[tuple[str, Instruction]]:
 def _atomic_sums(proof: Proof) -> Iterator[str]:
     """Sums of f32 by atomic updates: GPUs flush denormal numbers in them to 0."""
     for u in proof.nest.statements:
-        if u.store.atomic and u.store.update == "add" and u.store.tensor.dtype == F32:
+        if u.store.mode is ATOMIC and u.store.update == "add" and u.store.tensor.dtype == F32:
             yield name_of(proof.semantics.definitions[u.store.equation])
 
 

@@ -11,6 +11,7 @@ from texpr.ir.expr import Var
 from texpr.ir.loop import For, If, Kernel
 from texpr.ir.loop_kind import SERIAL, UNROLLED, VECTOR
 from texpr.ir.machine import Machine
+from texpr.ir.store_kind import ATOMIC
 from texpr.ir.traverse import tensors, walk
 from texpr.schedule.analysis.memory_requests import block, requests
 from texpr.schedule.legality.independence import own_buffers
@@ -56,7 +57,7 @@ def _left(loop: For) -> str:
 
 def _meets(kernel: Kernel, loop: For) -> str:
     """The tensors in whose atomic updates iterations of a loop meet."""
-    updated = dict.fromkeys(s.tensor.name for s in stores(loop) if s.atomic)
+    updated = dict.fromkeys(s.tensor.name for s in stores(loop) if s.mode is ATOMIC)
     if not updated or poly.carried_dependence(kernel, loop, private=own_buffers(kernel, loop)) is None:
         return ""
     return f" but for atomic updates of {' and '.join(updated)}"

@@ -11,6 +11,7 @@ from texpr import poly
 from texpr.ir.expr import Tensor, Var
 from texpr.ir.loop import For, Kernel, Store, is_bound
 from texpr.ir.loop_kind import PARALLEL, SERIAL, UNROLLED, VECTOR, InstructionNest, has_lanes
+from texpr.ir.store_kind import ATOMIC
 from texpr.ir.traverse import variables
 from texpr.schedule.legality.refusal import refused
 from texpr.schedule.structure.loops import all_loops, loops_around, private_temporaries, replace_loops, stores
@@ -37,7 +38,7 @@ def check_independent(
     """
 
     def joined(s: Store) -> bool:
-        if bound and s.atomic:
+        if bound and s.mode is ATOMIC:
             return poly.reassociable(s)
         return lanes and poly.reassociable(s) and loop.var not in variables(*s.indices)
 

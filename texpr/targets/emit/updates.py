@@ -7,6 +7,7 @@ from __future__ import annotations
 from texpr.ir.dtypes import F32
 from texpr.ir.expr import Add, Max, Min, Mul, Read
 from texpr.ir.loop import Kernel, Store
+from texpr.ir.store_kind import NONTEMPORAL
 from texpr.targets.emit.fma_contraction import adds_terms, continues
 from texpr.targets.emit.function import Value
 from texpr.targets.emit.slow_paths import SlowPaths
@@ -29,7 +30,7 @@ class Updates(SlowPaths):
     def assignment(self, s: Store) -> None:
         value = self.stored_value(s)
         if s.update is None:
-            self.store(s.tensor, s.indices, value, stream=s.stream)
+            self.store(s.tensor, s.indices, value, stream=s.mode is NONTEMPORAL)
             return
         some = self.any_lane_active() if self.stores_one_element(s) else None
         if some is None:

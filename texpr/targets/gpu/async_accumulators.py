@@ -11,6 +11,7 @@ from itertools import pairwise
 from texpr.ir.expr import Node, Read, Tensor
 from texpr.ir.loop import Alloc, CommitProducts, For, If, Stmt, Store, WaitProducts
 from texpr.ir.loop_kind import InstructionNest
+from texpr.ir.store_kind import ASYNCHRONOUS
 from texpr.ir.traverse import walk
 from texpr.targets.gpu.thread_registers import OwnedElements
 
@@ -40,7 +41,9 @@ def accumulators_of(nest: Stmt, owned: Mapping[Tensor, OwnedElements]) -> AsyncA
     """
     tensors = list(
         dict.fromkeys(
-            n.tensor for n in walk(nest) if isinstance(n, Store) and n.asynchronous and n.update is not None
+            n.tensor
+            for n in walk(nest)
+            if isinstance(n, Store) and n.mode is ASYNCHRONOUS and n.update is not None
         )
     )
     every = [(t, place) for t in tensors if t in owned for place in owned[t].places]
@@ -118,5 +121,5 @@ def is_asynchronous(n: Node) -> bool:
     return (
         isinstance(n, For)
         and isinstance(n.kind, InstructionNest)
-        and any(isinstance(s, Store) and s.asynchronous for s in walk(n))
+        and any(isinstance(s, Store) and s.mode is ASYNCHRONOUS for s in walk(n))
     )

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from texpr.ir.affine import linear
 from texpr.ir.build import TRUE, sub
-from texpr.ir.copies import copy_of
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import And, Compare, Expr, Var, index
-from texpr.ir.loop import Commit, Store, Wait
+from texpr.ir.loop import Commit, Store, Wait, copy_of
 from texpr.ir.traverse import variables
 from texpr.passes.analysis.substitution import folded
 from texpr.support.errors import CompileError

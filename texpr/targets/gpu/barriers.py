@@ -19,6 +19,7 @@ from texpr.ir.affine import Linear, linear
 from texpr.ir.build import add, compare, conjunction, floordiv, integer, mul
 from texpr.ir.expr import Axis, Compare, Const, Expr, Node, Read, Tensor, Var, index
 from texpr.ir.loop import Alloc, Stmt, Store
+from texpr.ir.store_kind import ATOMIC
 from texpr.ir.traverse import children, substitute, variables, walk
 
 WARP = 32
@@ -296,7 +297,7 @@ def accesses_of(
             owner = _owner(node.indices, threads.of, single) | frozenset(
                 (axis, -2) for axis in copies.get(node.tensor, ())
             )
-            together = (node.update or "") if isinstance(node, Store) and node.atomic else ""
+            together = (node.update or "") if isinstance(node, Store) and node.mode is ATOMIC else ""
             use = Access(isinstance(node, Store), owner, node.indices, atomic=together)
             found.by_tensor.setdefault(node.tensor, {})[use.key] = use
     return found

@@ -26,6 +26,7 @@ from texpr.ir.loop import (
     is_thread,
 )
 from texpr.ir.machine import Machine
+from texpr.ir.store_kind import ASYNCHRONOUS
 from texpr.ir.traverse import equal, walk
 from texpr.support.errors import CompileError
 from texpr.targets.gpu.async_copies import emit_copy_group
@@ -105,7 +106,9 @@ class GpuEmitter(ThreadStatements):
         self.barriers, self.has_barriers = BarrierState(), False
         self.private_copies: dict[Tensor, frozenset[str]] = {}
         self.filled_by_copies = {
-            n.tensor for n in walk(nest) if isinstance(n, Store) and n.asynchronous and n.update is None
+            n.tensor
+            for n in walk(nest)
+            if isinstance(n, Store) and n.mode is ASYNCHRONOUS and n.update is None
         }
         self.relaxed_clusters = geometry.cluster != (1, 1, 1) and read_by_descriptors_alone(
             nest, self.filled_by_copies

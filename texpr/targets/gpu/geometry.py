@@ -25,6 +25,7 @@ from texpr.ir.loop import (
     is_thread,
 )
 from texpr.ir.loop_kind import Block, Cluster, InstructionNest, LoopKind, Thread
+from texpr.ir.store_kind import ATOMIC
 from texpr.ir.traverse import variables, walk
 from texpr.support.errors import CompileError
 from texpr.targets.gpu.warpgroup_instructions import thread_count
@@ -168,7 +169,7 @@ def check_private(nest: Stmt, outputs: Iterable[Tensor]) -> None:
         for s in walk(loop):
             if (
                 isinstance(s, Store)
-                and not s.atomic
+                and s.mode is not ATOMIC
                 and s.tensor not in inside
                 and loop.var not in variables(*s.indices)
             ):

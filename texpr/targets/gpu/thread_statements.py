@@ -10,6 +10,7 @@ from texpr.ir.dtypes import I64
 from texpr.ir.expr import Const, Expr, Tensor, index
 from texpr.ir.loop import For, If, Prefetch, Stmt, Store, is_bulk
 from texpr.ir.loop_kind import VECTOR
+from texpr.ir.store_kind import ASYNCHRONOUS, ATOMIC, PLAIN
 from texpr.ir.traverse import rewrite, variables
 from texpr.passes.analysis.substitution import folded, folded_anew
 from texpr.targets.emit.function import Value, constant
@@ -80,11 +81,11 @@ class ThreadStatements(GpuContext):
         """No code: threads hide the latency of memory by themselves."""
 
     def assignment(self, s: Store) -> None:
-        if s.asynchronous and not isinstance(
+        if s.mode is ASYNCHRONOUS and not isinstance(
             s.value, Const
         ):  # where a loop is written out, some copies are of zeros alone
             emit_async_copy(self, s)
-        elif s.atomic and s.tensor not in self.owned and self.space_number(s.tensor) != LOCAL:
+        elif s.mode is ATOMIC and s.tensor not in self.owned and self.space_number(s.tensor) != LOCAL:
             emit_atomic(self, s)
         else:
             super().assignment(s)
@@ -103,5 +104,5 @@ def _synchronous(s: Stmt) -> Stmt:
     be copied past the registers.
     """
     return rewrite(
-        s, lambda n: replace(n, asynchronous=False) if isinstance(n, Store) and n.asynchronous else None
+        s, lambda n: replace(n, mode=PLAIN) if isinstance(n, Store) and n.mode is ASYNCHRONOUS else None
     )

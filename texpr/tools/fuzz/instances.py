@@ -336,7 +336,7 @@ class Machine:
                 new = old if new == kept else combined(old, new)
             self.memory[tensor][place] = new
             if self.watched:
-                name = (s.equation, tensor.name, s.start, update, tuple([e(env) for e in at]))
+                name = (s.equation, tensor.name, s.is_start, update, tuple([e(env) for e in at]))
                 reads = frozenset(self.reads).union(*self.asked)
                 self.events.append(Event(name, s, tuple(self.loops), reads, (tensor.name, place)))
 

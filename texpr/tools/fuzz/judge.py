@@ -12,6 +12,7 @@ from texpr.ir.expr import Expr, Read, Select, Tensor, Var
 from texpr.ir.loop import Alloc, Barrier, For, If, Kernel
 from texpr.ir.loop_kind import SERIAL, UNROLLED, VECTOR, InstructionNest, has_lanes
 from texpr.ir.shapes import evaluate_size, flat_shape
+from texpr.ir.store_kind import ATOMIC
 from texpr.ir.traverse import variables, walk
 from texpr.poly.dependence.legality import reassociable
 from texpr.schedule.legality.refusal import Refused
@@ -168,7 +169,12 @@ def meeting(events: Sequence[Event], loop: For, private: Collection[str]) -> tup
 
 def _both_atomic(a: Event, b: Event) -> bool:
     """Two updates that wait for each other, and may run in any order."""
-    return a.store.atomic and b.store.atomic and a.store.update == b.store.update and a.writes == b.writes
+    return (
+        a.store.mode is ATOMIC
+        and b.store.mode is ATOMIC
+        and a.store.update == b.store.update
+        and a.writes == b.writes
+    )
 
 
 def _same_update(a: Event, b: Event) -> bool:

@@ -264,6 +264,14 @@ error[async_mma]: products of 0 to 7 iterations are in flight, not 9
     )
 
 
+def test_atomic_updates_are_not_asynchronous():
+    atomic = 'atomic("C_acc", reassoc=True)\n'
+    assert "updates of `C_acc` are asynchronous" in refusal(NONE + atomic)
+    assert "no iteration of `C.ko` runs products that can be begun" in refusal(
+        NONE.replace("async_mma", atomic + "async_mma")
+    )
+
+
 def test_copies_run_ahead():
     assert (
         refusal('pipeline("ko", 3, asynchronous=True, lead=3)\n')

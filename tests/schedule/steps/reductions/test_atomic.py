@@ -14,6 +14,7 @@ from tests.schedule.steps.cases import listing
 from tests.targets.gpu.sass import count, instructions
 from tests.targets.gpu.test_ptx import assemble
 from texpr.ir.loop import Kernel, Store
+from texpr.ir.store_kind import ATOMIC, PLAIN
 from texpr.ir.traverse import rewrite
 from texpr.lang import parse_kernel
 from texpr.poly.certificate import certify
@@ -122,12 +123,14 @@ def test_the_certificate_says_what_may_differ():
     assert (whole.reassociated, whole.flushed) == ((), ())
 
 
-def without(kernel: Kernel, **changes: bool) -> Kernel:
-    return rewrite(kernel, lambda n: replace(n, **changes) if isinstance(n, Store) and n.atomic else None)
+def without(kernel: Kernel, **changes: object) -> Kernel:
+    return rewrite(
+        kernel, lambda n: replace(n, **changes) if isinstance(n, Store) and n.mode is ATOMIC else None
+    )
 
 
-@pytest.mark.parametrize("changes", [{"atomic": False}, {"reassoc": False}], ids=str)
-def test_a_fault_is_found(changes: dict[str, bool]):
+@pytest.mark.parametrize("changes", [{"mode": PLAIN}, {"reassoc": False}], ids=str)
+def test_a_fault_is_found(changes: dict[str, object]):
     """Fibers take turns at barriers alone, so the emulator does not see it; the proof does."""
     s = tx.schedule(histogram()).auto("sm_80")
     certify(s.kernel, s.program)
@@ -137,7 +140,7 @@ def test_a_fault_is_found(changes: dict[str, bool]):
 
 def test_listings_are_read_back():
     s = tx.schedule(histogram()).auto("sm_80")
-    assert [n.tensor.name for n in stores(parse_kernel(str(s))) if n.atomic] == ["H"]
+    assert [n.tensor.name for n in stores(parse_kernel(str(s))) if n.mode is ATOMIC] == ["H"]
     assert "proven independent but for atomic updates of H" in str(s)
     assert tx.schedule(histogram()).replay(s.script()).script() == s.script()
 

@@ -52,7 +52,7 @@ def crossed(builder: ScheduleBuilder, nest: Nest, lane: For, x: For) -> list[Cro
     ends = [
         s
         for s in stores(builder.kernel)
-        if s.equation == nest.main.equation and s.update is None and not s.start
+        if s.equation == nest.main.equation and s.update is None and not s.is_start
     ]
     if len(ends) != 1 or ends[0].tensor is nest.main.tensor:
         return []

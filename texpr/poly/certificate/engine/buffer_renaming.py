@@ -19,6 +19,7 @@ import islpy as isl
 from texpr.ir.build import compare, conjunction
 from texpr.ir.expr import Expr, Mod, Node, Read, Tensor, Var, index, plain
 from texpr.ir.loop import Alloc, For, If, Kernel, Stmt, Store
+from texpr.ir.store_kind import PARTIAL_START
 from texpr.ir.traverse import rewrite, variables, walk
 from texpr.poly.certificate.engine.instance_pairs import (
     Access,
@@ -121,12 +122,12 @@ class _Versions:
             if source is None:
                 raise self.why
             return self.proof.program_tensors.get(source.tensor, source.tensor), source.indices
-        if d is None or not store.part and len(store.at) < len(d.axes):
+        if d is None or store.role is not PARTIAL_START and len(store.at) < len(d.axes):
             raise self.why
-        if store.part:
+        if store.role is PARTIAL_START:
             return d.equation.target, store.at
         axes = store.at[: len(d.axes)]
-        if store.start or store.update is not None and not folds_instances(self.buffer, d):
+        if store.is_start or store.update is not None and not folds_instances(self.buffer, d):
             return d, axes
         return d.equation.target, tuple(at_instance(i, d.axes, axes) for i in d.element)
 

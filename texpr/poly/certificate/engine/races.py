@@ -11,6 +11,7 @@ from texpr.ir.build import compare
 from texpr.ir.expr import Expr, Tensor
 from texpr.ir.loop import For, Kernel, is_bound
 from texpr.ir.loop_kind import InstructionNest, Serial, Thread, Unrolled, has_lanes
+from texpr.ir.store_kind import ATOMIC
 from texpr.ir.traverse import variables
 from texpr.poly.certificate.engine.instance_pairs import (
     Access,
@@ -109,7 +110,7 @@ def _is_atomic_pair(proof: Proof, w: Access, other: Access, loop: For) -> bool:
     first, second = w.statement.store, other.statement.store
     if (
         not is_bound(loop)
-        or not (w.writes and other.writes and first.atomic and second.atomic)
+        or not (w.writes and other.writes and first.mode is ATOMIC and second.mode is ATOMIC)
         or first.update != second.update
     ):
         return False

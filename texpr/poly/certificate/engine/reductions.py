@@ -11,6 +11,7 @@ import islpy as isl
 
 from texpr.ir.build import compare, conjunction, integer, negation
 from texpr.ir.expr import Expr, Read, Tensor, Var
+from texpr.ir.store_kind import START
 from texpr.ir.traverse import children, substitute, variables
 from texpr.poly.certificate.engine.coverage import without_shared_conditions
 from texpr.poly.certificate.engine.instance_pairs import (
@@ -264,11 +265,7 @@ class Reductions:
         """
         found = dependence(a, b, self.proof.facts)
         one, other = a.statement.store, b.statement.store
-        if (
-            found is None
-            or one.equation < 0
-            or (one.equation, one.start, one.part) != (other.equation, other.start, other.part)
-        ):
+        if found is None or one.equation < 0 or (one.equation, one.role) != (other.equation, other.role):
             return found
         pair, pairs = found
         mine, theirs = ((*s.indices, *s.at) for s in (a.statement, b.statement))
@@ -325,7 +322,7 @@ class Reductions:
         in.
         """
         number = start.store.equation
-        if start.store.start:
+        if start.store.is_start:
             d = self.proof.semantics.definitions[number]
             inside = (
                 d.reduction_domain
@@ -441,7 +438,7 @@ class Reductions:
 
 def folds_instances(buffer: Buffer, d: Definition) -> bool:
     """True if updates are instances of a fold, rather than terms of the reduction in its value."""
-    return d.is_fold and not any(s.store.start and not s.store.part for s in buffer.definitions)
+    return d.is_fold and not any(s.store.role is START for s in buffer.definitions)
 
 
 def is_order_sensitive(s: Statement) -> bool:
@@ -456,7 +453,7 @@ def name_of(d: Definition) -> str:
 
 def _targets(proof: Proof, buffer: Buffer) -> set[Tensor]:
     found = (
-        proof.semantics.definitions.get(s.store.equation) for s in buffer.definitions if not s.store.start
+        proof.semantics.definitions.get(s.store.equation) for s in buffer.definitions if not s.store.is_start
     )
     return {d.equation.target for d in found if d is not None}
 

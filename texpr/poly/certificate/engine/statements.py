@@ -13,6 +13,7 @@ import islpy as isl
 from texpr.ir.build import compare, conjunction, integer
 from texpr.ir.expr import And, Compare, Const, Expr, Read, Tensor, Var, index
 from texpr.ir.loop import Alloc, Barrier, ExternCall, For, If, Kernel, Stmt, Store
+from texpr.ir.store_kind import PARTIAL_START, START
 from texpr.ir.traverse import variables, walk
 from texpr.poly.certificate.engine.isl_frame import Bounds, Frame, Parameters
 
@@ -293,11 +294,9 @@ def partials_merged_by(nest: Nest, s: Statement) -> Buffer | None:
 
 def holds_fold_parts(buffer: Buffer) -> bool:
     """True if the buffer holds partial results of a fold."""
-    return any(d.store.part for d in buffer.definitions)
+    return any(d.store.role is PARTIAL_START for d in buffer.definitions)
 
 
 def _is_started(buffer: Buffer) -> bool:
     """True if all definitions of the elements are starts of one kind of sum."""
-    return {d.store.start for d in buffer.definitions} == {True} and len(
-        {d.store.part for d in buffer.definitions}
-    ) == 1
+    return {d.store.role for d in buffer.definitions} in ({START}, {PARTIAL_START})

@@ -13,6 +13,7 @@ from texpr.ir.dtypes import BOOL, I64
 from texpr.ir.expr import And, Const, Expr, Mul, Node, Not, Or, Read, Select, Tensor, Var, index, plain
 from texpr.ir.loop import ExternCall
 from texpr.ir.printing.expr import show
+from texpr.ir.store_kind import PARTIAL_START
 from texpr.ir.traverse import children, rewrite, walk
 from texpr.poly.certificate.engine.case_split import is_integer_condition, simplify_assuming, split_condition
 from texpr.poly.certificate.engine.isl_frame import Frame, same_operation, structurally_equal
@@ -387,7 +388,7 @@ def _check_equation(proof: Proof, s: Statement, value: Expr, context: Context) -
     d = proof.semantics.definitions.get(store.equation)
     if d is None:
         raise Refuted("values", f"the program has no equation {store.equation}", s)
-    if store.part:
+    if store.role is PARTIAL_START:
         _check_part(s, d, context)
         return
     axes, binders = s.at[: len(d.axes)], s.at[len(d.axes) :]
@@ -395,7 +396,7 @@ def _check_equation(proof: Proof, s: Statement, value: Expr, context: Context) -
         raise Refuted("values", "the store does not say which instance of its equation it computes", s)
     if outside_domain(proof, s, d) is not None:
         context = _restrict_to_domain(s, d, context)
-    if store.start:
+    if store.is_start:
         if (
             d.reduction is None
             or not is_identity(_update(d), store.value)
@@ -456,7 +457,7 @@ def _restrict_to_domain(s: Statement, d: Definition, context: Context) -> Contex
         s.store.update is not None and (not d.is_fold or len(s.at) > len(d.axes)),
     )
     domain = at_instance(d.domain, d.axes, axes)
-    if not (s.store.start or folds_a_term):
+    if not (s.store.is_start or folds_a_term):
         element = tuple(at_instance(i, d.axes, axes) for i in d.element)
         target = d.equation.target
         past = context.also(negation(domain))

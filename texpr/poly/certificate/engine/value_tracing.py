@@ -14,6 +14,7 @@ from texpr.ir.build import add, conjunction, literal, mul, negation
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import Const, Expr, FloorDiv, Mod, Node, Read, Select, Sub, Tensor, Var, index
 from texpr.ir.loop import ExternCall, For, Store
+from texpr.ir.store_kind import PARTIAL_START
 from texpr.ir.tensor import Invoke
 from texpr.ir.traverse import children, postorder, variables, walk, with_children
 from texpr.poly.certificate.engine.coverage import (
@@ -433,11 +434,11 @@ class Tracer:
         if store.equation < 0:
             return self.value(s)
         d = self.proof.semantics.definitions.get(store.equation)
-        if d is None or len(s.at) != len(d.element if store.part else d.axes):
+        if d is None or len(s.at) != len(d.element if store.role is PARTIAL_START else d.axes):
             raise Refuted("values", "the store does not say which instance of its equation it computes", s)
-        if store.part:
+        if store.role is PARTIAL_START:
             return Read(d.equation.target, s.at)
-        if store.start:
+        if store.is_start:
             return Total(d.number, s.at, dtype=store.tensor.dtype)
         element = tuple(at_instance(i, d.axes, s.at) for i in d.element)
         return Read(d.equation.target, element)
@@ -657,6 +658,6 @@ def _gets_updates(proof: Proof, buffer: Buffer) -> bool:
         return True
     equations = (proof.semantics.definitions.get(d.store.equation) for d in buffer.definitions)
     targets = [d.equation.target for d in equations if d is not None]
-    return any(d.store.start for d in buffer.definitions) or any(
+    return any(d.store.is_start for d in buffer.definitions) or any(
         d.is_fold for t in targets for d in proof.semantics.by_target[t]
     )

@@ -11,6 +11,7 @@ from texpr.ir.build import add, floordiv, integer, mod, select
 from texpr.ir.expr import Expr, Node, Select, Var, index
 from texpr.ir.loop import Barrier, Commit, For, If, Kernel, Stmt, Store, Wait, is_block
 from texpr.ir.loop_kind import BULK_COPY, SERIAL
+from texpr.ir.store_kind import ASYNCHRONOUS
 from texpr.ir.traverse import equal, rewrite, walk
 from texpr.passes.analysis.bulk_boxes import NoBox, box_of
 from texpr.passes.loop.check_async import check_arrivals
@@ -98,7 +99,7 @@ def _outer(kernel: Kernel, filling: For, main: For) -> list[For]:
 
 def _copies(n: Node) -> TypeGuard[Store]:
     """True if a copy is begun here."""
-    return isinstance(n, Store) and n.asynchronous and n.update is None
+    return isinstance(n, Store) and n.mode is ASYNCHRONOUS and n.update is None
 
 
 def _buffers(kernel: Kernel, main: For) -> int:

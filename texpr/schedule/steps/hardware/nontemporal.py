@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from texpr.ir.expr import Node, Read
 from texpr.ir.loop import Kernel, Store
+from texpr.ir.store_kind import NONTEMPORAL
 from texpr.ir.traverse import rewrite, walk
 from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import stores
@@ -49,6 +50,6 @@ def nontemporal(kernel: Kernel, tensor: str) -> Kernel:
         )
 
     def rule(node: Node) -> Node | None:
-        return replace(node, stream=True) if isinstance(node, Store) and node.tensor is t else None
+        return replace(node, mode=NONTEMPORAL) if isinstance(node, Store) and node.tensor is t else None
 
     return rewrite(kernel, rule)

@@ -104,15 +104,15 @@ def _rules(kernel: Kernel, production: Production) -> list[_Rule]:
                 stack += [(s, (*loops, node), conditions) for s in reversed(node.body)]
             case If(cond, body):
                 stack += [(s, loops, (*conditions, cond)) for s in reversed(body)]
-            case Store(tensor=t) if t is not tensor and not node.start:
+            case Store(tensor=t) if t is not tensor and not node.is_start:
                 raise ScheduleError(
                     f"`{tensor.name}` is computed from `{t.name}` right there",
                     text_of(kernel, node),
                     code="inline",
                     help=f'inline("{t.name}") first',
                 )
-            case Store() if node.start or node.update is not None:
-                what = "is a reduction" if node.start else "is updated"
+            case Store() if node.is_start or node.update is not None:
+                what = "is a reduction" if node.is_start else "is updated"
                 raise ScheduleError(
                     f"`{tensor.name}` {what}, so it has no value that one read could compute",
                     text_of(kernel, node),

@@ -9,10 +9,10 @@ from dataclasses import replace
 
 from texpr import poly
 from texpr.ir.build import add, compare, conjunction, integer, sub
-from texpr.ir.copies import copy_of
 from texpr.ir.expr import Axis, Expr, Node, Tensor, Var, index
-from texpr.ir.loop import Barrier, Commit, For, Kernel, Stmt, Store, Wait, is_block
+from texpr.ir.loop import Barrier, Commit, For, Kernel, Stmt, Store, Wait, copy_of, is_block
 from texpr.ir.loop_kind import SERIAL
+from texpr.ir.store_kind import ASYNCHRONOUS
 from texpr.ir.traverse import rewrite
 from texpr.passes.lowering.naive_nest import guarded
 from texpr.schedule.steps.placement.producer import replaced
@@ -165,6 +165,6 @@ def _ahead(loop: For, lead: int, outer: Sequence[For]) -> Iterator[tuple[Expr, d
 
 def _marked(s: Stmt) -> Stmt:
     def rule(node: Node) -> Node | None:
-        return replace(node, asynchronous=True) if isinstance(node, Store) else None
+        return replace(node, mode=ASYNCHRONOUS) if isinstance(node, Store) else None
 
     return rewrite(s, rule)

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from texpr import poly
 from texpr.ir.dtypes import BOOL
-from texpr.ir.loop import ATOMIC, For, Kernel, Store
+from texpr.ir.loop import ATOMIC_UPDATES, For, Kernel, Store
+from texpr.ir.store_kind import ASYNCHRONOUS, ATOMIC
 from texpr.ir.traverse import rewrite
 from texpr.schedule.legality.independence import own_buffers
 from texpr.schedule.steps.registry import step
@@ -46,7 +47,7 @@ def atomic(kernel: Kernel, tensor: str, *, reassoc: bool = False) -> Kernel:
         )
     _check_kinds(kernel, updates, reassoc)
     _check_needed(kernel, updates)
-    marked = {s: replace(s, atomic=True, reassoc=s.reassoc or reassoc) for s in updates}
+    marked = {s: replace(s, mode=ATOMIC, reassoc=s.reassoc or reassoc) for s in updates}
     return rewrite(kernel, lambda n: marked.get(n) if isinstance(n, Store) else None)
 
 
@@ -54,8 +55,16 @@ def _check_kinds(kernel: Kernel, updates: Sequence[Store], reassoc: bool) -> Non
     (tensor,) = {s.tensor for s in updates}
     if not isinstance(reassoc, bool):
         raise ScheduleError(f"`reassoc` is True or False, not {reassoc!r}", code="atomic")
-    if tensor.dtype == BOOL or tensor.dtype.as_bits or any(s.update not in ATOMIC for s in updates):
-        what = next((s.update for s in updates if s.update not in ATOMIC), tensor.dtype)
+    begun = next((s for s in updates if s.mode is ASYNCHRONOUS), None)
+    if begun is not None:
+        raise ScheduleError(
+            f"updates of `{tensor.name}` are asynchronous, and the instruction that begins them is not atomic",
+            begun.span,
+            code="atomic",
+            help="atomic updates are for sums of single threads",
+        )
+    if tensor.dtype == BOOL or tensor.dtype.as_bits or any(s.update not in ATOMIC_UPDATES for s in updates):
+        what = next((s.update for s in updates if s.update not in ATOMIC_UPDATES), tensor.dtype)
         raise ScheduleError(
             f"no processor has atomic updates of `{tensor.name}`: {what}",
             updates[0].span,

@@ -11,6 +11,7 @@ from texpr import poly
 from texpr.ir.build import compare, conjunction
 from texpr.ir.expr import Axis, Expr, Read, Tensor, Var, index, plain
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
+from texpr.ir.store_kind import PARTIAL_START
 from texpr.ir.traverse import rewrite, tensors, variables, walk
 from texpr.passes.analysis.iteration_ranges import largest
 from texpr.passes.analysis.substitution import folded
@@ -131,10 +132,9 @@ def _started(
         private,
         (var, *at),
         neutral(update.update or "", private.dtype),
-        start=True,
+        role=PARTIAL_START,
         equation=update.equation,
         at=element,
-        part=True,
     )
 
 
@@ -156,7 +156,7 @@ def element_of(kernel: Kernel, update: Store, at: tuple[Expr, ...]) -> tuple[Exp
     """The element of the equation's tensor of which an element of the updated one is a part, or
     which it is.
     """
-    start = next((s for s in stores(kernel) if s.part and s.tensor is update.tensor), None)
+    start = next((s for s in stores(kernel) if s.role is PARTIAL_START and s.tensor is update.tensor), None)
     if start is None:
         return at
     values = {v: e for v, e in zip(start.indices, at) if isinstance(v, Var)}

@@ -11,6 +11,7 @@ from texpr import poly
 from texpr.ir.build import compare, conjunction, conjuncts, is_natural, maximum, negation
 from texpr.ir.expr import Axis, Expr, Read, Tensor, Var, index, plain
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
+from texpr.ir.store_kind import PARTIAL_START, START
 from texpr.ir.traverse import rewrite, tensors, variables
 from texpr.passes.analysis.iteration_ranges import largest
 from texpr.passes.analysis.substitution import folded
@@ -122,10 +123,9 @@ def _factored(kernel: Kernel, var: Var, update: Store) -> Kernel:
         partial,
         (*update.indices, start),
         nothing,
-        start=True,
+        role=PARTIAL_START if part else START,
         equation=update.equation,
         at=at_total,
-        part=part,
     )
     joined = Store(
         total,
@@ -262,8 +262,8 @@ def _origin(kernel: Kernel, update: Store) -> tuple[tuple[Expr, ...], bool]:
     """The axes of the instance that `update` computes, without the binders of the reduction; or
     the element that it folds a part into.
     """
-    start = next((s for s in stores(kernel) if s.start and s.tensor is update.tensor), None)
-    if start is None or start.part:
+    start = next((s for s in stores(kernel) if s.is_start and s.tensor is update.tensor), None)
+    if start is None or start.role is PARTIAL_START:
         return element_of(kernel, update, update.indices), True
     return update.at[: len(start.at)], False
 
