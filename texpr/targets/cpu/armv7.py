@@ -38,9 +38,9 @@ from texpr.targets.common.records import Launch, Target
 from texpr.targets.cpu.module import emit_module
 from texpr.targets.emit.function import Value, register_type
 from texpr.targets.emit.instructions import transposes
-from texpr.targets.emit.memory_access import LINE
 from texpr.targets.emit.outline_nests import OutliningEmitter
 from texpr.targets.emit.statements import Emitter
+from texpr.targets.emit.stores import LINE
 
 NAMES = ("armv7",)
 # LLVM takes a triple of three parts for one of a processor without floats.

@@ -106,11 +106,11 @@ class LaneBuffers(Emitter):
         indices: tuple[Expr, ...],
         value: Value,
         *,
-        stream: bool = False,
+        nontemporal: bool = False,
         uniform: bool = False,
     ) -> None:
         if tensor not in self.lane_buffers:
-            super().store(tensor, indices, value, stream=stream, uniform=uniform)
+            super().store(tensor, indices, value, nontemporal=nontemporal, uniform=uniform)
             return
         at, element = self._element_of_lanes(tensor, indices), memory_type(tensor.dtype)
         value, t = self.broadcast(value, self.lanes), vector_type(element, self.lanes)

@@ -23,9 +23,9 @@ from texpr.passes.analysis.substitution import folded_anew
 from texpr.support.errors import CompileError
 from texpr.targets.cpu.lane_buffers import REGISTER, LaneBuffers, lanes_of
 from texpr.targets.cpu.sve_quads import PART, QuadProduct, quad_product
-from texpr.targets.emit.expressions import neutral
 from texpr.targets.emit.fma_contraction import adds_terms
 from texpr.targets.emit.function import Scalable, Value, constant, lanes_suffix, memory_type, vector_type
+from texpr.targets.emit.scalar_arithmetic import neutral
 
 
 class ScalableEmitter(LaneBuffers):

@@ -30,7 +30,7 @@ class Updates(SlowPaths):
     def assignment(self, s: Store) -> None:
         value = self.stored_value(s)
         if s.update is None:
-            self.store(s.tensor, s.indices, value, stream=s.mode is NONTEMPORAL)
+            self.store(s.tensor, s.indices, value, nontemporal=s.mode is NONTEMPORAL)
             return
         some = self.any_lane_active() if self.stores_one_element(s) else None
         if some is None:
