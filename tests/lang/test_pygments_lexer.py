@@ -113,7 +113,8 @@ def test_a_listing():
 
 
 @pytest.mark.parametrize(
-    "kind", ["parallel", "block.x", "scalable.2", "multicast.xy", "instruction.warp_max_f32", "bulk"]
+    "kind",
+    ["parallel", "block.x", "scalable.2", "multicast.xy", "instruction.warp_max_f32", "bulk_copy", "bulk"],
 )
 def test_kinds_of_loops(kind: str):
     assert (Keyword.Pseudo, kind) in tokens(f"for Y.0.i in 0..N // 2 {kind}  # why")

@@ -1,7 +1,7 @@
 """Execution of a loop's iterations: a sum of small classes, with the words that listings and JSON
 have for them.
 
-    serial   parallel   vector   unroll   bulk   block.x   cluster.x   thread.x   multicast.xy   scalable.2   instruction.NAME
+    serial   parallel   vector   unroll   bulk_copy   block.x   cluster.x   thread.x   multicast.xy   scalable.2   instruction.NAME
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class BulkCopy(LoopKind):
     multicast: str = ""
 
     def __str__(self) -> str:
-        return f"multicast.{self.multicast}" if self.multicast else "bulk"
+        return f"multicast.{self.multicast}" if self.multicast else "bulk_copy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,10 @@ LOOP_KINDS: tuple[LoopKind, ...] = (SERIAL, PARALLEL, VECTOR, UNROLLED, BULK_COP
 MULTICASTS = tuple(BulkCopy("".join(axes)) for n in (1, 2, 3) for axes in combinations(AXES, n))
 PARAMETRIC = ("instruction", "multicast", "scalable")
 """First words of kinds that carry data, before a dot."""
-_BY_WORD = {
+_OLDER = {"bulk": BULK_COPY}
+LOOP_WORDS = (*map(str, LOOP_KINDS), *_OLDER)
+"""Words of listings for kinds that need no further data, older ones as well."""
+_BY_WORD = _OLDER | {
     str(kind): kind for kind in (*LOOP_KINDS, *MULTICASTS, *map(ScalableVector, REGISTERS_SIDE_BY_SIDE))
 }
 _INSTRUCTION = "instruction."

@@ -1,7 +1,7 @@
 """Roles and modes of stores, with the words that listings have for them. A store has one of each.
 
-    role    start  part                     the meaning of the value to its equation
-    mode    stream  asynchronous  atomic    the way in which memory is written
+    role    start  part                          the meaning of the value to its equation
+    mode    nontemporal  asynchronous  atomic    the way in which memory is written
 
 Modes exclude each other. An update reads memory, so it is not non-temporal. Asynchronous are copies
 and products, and neither is an atomic instruction. The default of either has no word.
@@ -30,7 +30,7 @@ class StoreMode(Enum):
     """The way in which memory is written."""
 
     PLAIN = ""
-    NONTEMPORAL = "stream"
+    NONTEMPORAL = "nontemporal"
     """Whole vectors go past the caches to memory; a hint."""
     ASYNCHRONOUS = "asynchronous"
     """A copy that is only begun: the element may change until a `Wait` of this thread covers its
@@ -49,5 +49,5 @@ VALUE, START, PARTIAL_START = StoreRole.VALUE, StoreRole.START, StoreRole.PARTIA
 PLAIN, NONTEMPORAL = StoreMode.PLAIN, StoreMode.NONTEMPORAL
 ASYNCHRONOUS, ATOMIC = StoreMode.ASYNCHRONOUS, StoreMode.ATOMIC
 ROLE_WORDS = {str(role): role for role in StoreRole if role is not VALUE}
-MODE_WORDS = {str(mode): mode for mode in StoreMode if mode is not PLAIN}
-"""Words of listings."""
+MODE_WORDS = {str(mode): mode for mode in StoreMode if mode is not PLAIN} | {"stream": NONTEMPORAL}
+"""Words of listings; `stream` is an older one."""

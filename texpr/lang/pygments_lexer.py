@@ -13,7 +13,7 @@ from pygments.lexer import RegexLexer, bygroups, include, words
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Text, Whitespace
 
 from texpr.ir.dtypes import DTYPES
-from texpr.ir.loop_kind import LOOP_KINDS, PARAMETRIC
+from texpr.ir.loop_kind import LOOP_WORDS, PARAMETRIC
 from texpr.ir.printing.types import RESERVED
 from texpr.lang.syntax.words import GUARD_WORDS, REDUCTIONS
 
@@ -63,7 +63,7 @@ class TexprLexer(RegexLexer):
         "range": [
             (r"(?=[\n#{}])", Text, "#pop"),
             (rf"(?:{_KINDS})\b", Keyword.Pseudo),
-            (words(tuple(map(str, LOOP_KINDS)), r"\b", r"\b(?!\s*[\[(])"), Keyword.Pseudo),
+            (words(LOOP_WORDS, r"\b", r"\b(?!\s*[\[(])"), Keyword.Pseudo),
             include("root"),
         ],
     }

@@ -12,6 +12,7 @@ from tests.strategies import Case, cases
 from texpr.ir.dtypes import BF16, F32, I64
 from texpr.ir.expr import Add, Const, Dim, Mul, Read, Tensor, Var, index, plain
 from texpr.ir.loop import For, Kernel, Store
+from texpr.ir.loop_kind import BULK_COPY
 from texpr.ir.printing.loop import full_listing, show_kernel
 from texpr.ir.store_kind import ATOMIC, NONTEMPORAL, PARTIAL_START, VALUE, StoreMode, StoreRole
 from texpr.ir.traverse import equal
@@ -148,12 +149,12 @@ def test_a_prefetch_of_rank_0():
         parse_kernel("kernel f(a: f32) -> (Y: f32)\n  prefetch a + 1\n  Y = a\n")
 
 
-NAMED_LIKE_MARKS = """kernel f(start: f32[N], copy: f32, stream: f32, stack: f32, contract: f32) -> (reassoc: f32[N]) allow_fma("sums")
+NAMED_LIKE_MARKS = """kernel f(start: f32[N], copy: f32, nontemporal: f32, stack: f32, contract: f32) -> (reassoc: f32[N]) allow_fma("sums")
   let at: f32[N]  stack
   for i in 0..N
     at[i] = start[i] * copy  copy
-    reassoc[i] = stream  part eq 1
-    reassoc[i] += at[i] + contract + stack  reassoc stream eq 1
+    reassoc[i] = nontemporal  part eq 1
+    reassoc[i] += at[i] + contract + stack  reassoc nontemporal eq 1
 """
 
 
@@ -162,9 +163,11 @@ def test_tensors_may_be_named_like_marks():
     assert show_kernel(kernel) == NAMED_LIKE_MARKS
     check(kernel)
     s = tx.schedule(
-        tx.op("op viterbi(start: f32[N], X: f32[N]) -> stream: f32[N] { stream[i] = start[i] + X[i] }")
+        tx.op(
+            "op viterbi(start: f32[N], X: f32[N]) -> nontemporal: f32[N] { nontemporal[i] = start[i] + X[i] }"
+        )
     )
-    assert "stream[i] = start[i] + X[i]\n" in show_kernel(s.kernel)
+    assert "nontemporal[i] = start[i] + X[i]\n" in show_kernel(s.kernel)
     check(s.kernel)
 
 
@@ -190,6 +193,15 @@ def test_roles_and_modes_of_stores(update: str | None, role: StoreRole, mode: St
 def test_modes_exclude_each_other():
     with pytest.raises(ParseError, match="a store is asynchronous or atomic, not both"):
         parse_kernel("kernel f(X: f32) -> (y: f32)\n  y += X  asynchronous atomic\n")
+
+
+def test_older_words():
+    text = "kernel f(X: f32[64]) -> (y: f32[64])\n  for i in 0..64 bulk\n    y[i] = X[i]  stream copy\n"
+    (loop,) = parse_kernel(text).body
+    assert isinstance(loop, For) and isinstance(loop.body[0], Store)
+    assert loop.kind == BULK_COPY and loop.body[0].mode is NONTEMPORAL
+    newer = text.replace("bulk", "bulk_copy").replace("stream", "nontemporal")
+    assert show_kernel(parse_kernel(text)) == newer == show_kernel(parse_kernel(newer))
 
 
 def test_a_start_of_a_part_is_a_start():

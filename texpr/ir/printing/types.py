@@ -7,14 +7,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from texpr.ir.expr import Dim, Expr, Tensor, Var
-from texpr.ir.loop_kind import LOOP_KINDS
+from texpr.ir.loop_kind import LOOP_WORDS
 from texpr.ir.printing.expr import SUM, Part, show
 
 RESERVED = frozenset(
     "op fn extern use let if then else for in where require distinct and or not inf nan true false "
     "sum prod max min argmax argmin any all".split()
 )
-MARKS = frozenset({*map(str, LOOP_KINDS), "clamp", "wrap", "reflect", "drop"})
+MARKS = frozenset({*LOOP_WORDS, "clamp", "wrap", "reflect", "drop"})
 """Words that a listing of loops has where a name could stand. Marks of stores and scopes of
 buffers stand apart from all names.
 """

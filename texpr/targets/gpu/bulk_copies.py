@@ -232,5 +232,5 @@ def _as_i32(emitter: GpuContext, e: Expr) -> str:
     return emitter.function.define(f"trunc {emitter.index(e)} to i32")
 
 
-def _refused(message: str, help: str = "pipeline without bulk: threads copy anything") -> CompileError:
+def _refused(message: str, help: str = "pipeline without bulk_copy: threads copy anything") -> CompileError:
     return CompileError(message, code="target", help=help)

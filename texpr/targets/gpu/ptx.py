@@ -240,7 +240,7 @@ def _parameters(emitter: GpuEmitter, written: Set[Tensor]) -> list[str]:
         raise CompileError(
             f"{kernel.name} has more arguments than a GPU kernel takes beside {len(maps)} tensor maps",
             code="target",
-            help="let threads copy: pipeline without bulk",
+            help="let threads copy: pipeline without bulk_copy",
         )
     return parameters
 

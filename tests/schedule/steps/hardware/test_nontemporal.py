@@ -7,7 +7,7 @@ import pytest
 from tests.schedule.steps.cases import EIGHT, listing, refusals
 
 LISTINGS = {
-    "stream": ("matmul", {"N": 16}, 's.cache_write("C", "i").vectorize("C_tile.d1").nontemporal("C")')
+    "nontemporal": ("matmul", {"N": 16}, 's.cache_write("C", "i").vectorize("C_tile.d1").nontemporal("C")')
 }
 
 

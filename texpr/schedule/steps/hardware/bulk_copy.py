@@ -31,7 +31,7 @@ def bulk_copy(kernel: Kernel, loop: str | Var) -> Kernel:
 
     for i in 0..n: { wait 1; barrier; if i + 2 < n: for a, b: T[(i+2) % 3, a, b] = X[a, 8*(i+2) +
     b]; commit; Y[i] = g(T[i % 3]) }
-    ->   for i in 0..n: { wait 1 at i % 3 of 3 phase i // 3 % 2; barrier; if i + 2 < n: for a bulk, b: T[...] = X[...]
+    ->   for i in 0..n: { wait 1 at i % 3 of 3 phase i // 3 % 2; barrier; if i + 2 < n: for a bulk_copy, b: T[...] = X[...]
                           commit at (i+2) % 3 of 3 brings if i + 2 < n then 256 else 0; Y[i] = g(T[i
                           % 3]) }
 

@@ -23,7 +23,7 @@ STEP = "multicast"
 def multicast(kernel: Kernel, tensor: str, *loops: str | Var) -> Kernel:
     """Let the blocks along loops of a cluster order together the bulk copies that fill a buffer.
 
-    for u in 0..2 cluster.x: for i in 0..n: { wait ...; barrier; for a bulk, b: T[(i+2) % 3, a, b] =
+    for u in 0..2 cluster.x: for i in 0..n: { wait ...; barrier; for a bulk_copy, b: T[(i+2) % 3, a, b] =
     X[...]; commit ...; ... }
     ->   for u in 0..2 cluster.x: for i in 0..n: { wait ...; barrier cluster; for a multicast.x, b: T[(i+2) % 3, a, b] = X[...]; ... }
 
@@ -55,7 +55,7 @@ def multicast(kernel: Kernel, tensor: str, *loops: str | Var) -> Kernel:
         raise ScheduleError(
             what,
             code=STEP,
-            help="pipeline(..., asynchronous=True) and bulk make copies; then name a loop that is bound "
+            help="pipeline(..., asynchronous=True) and bulk_copy make copies; then name a loop that is bound "
             "to cluster.x",
         )
     marked = set(copies)

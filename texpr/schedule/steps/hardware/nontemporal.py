@@ -19,7 +19,7 @@ def nontemporal(kernel: Kernel, tensor: str) -> Kernel:
     """Write an output past the caches, whole vectors at a time. A hint: always legal. Non-temporal
     stores elsewhere.
 
-    for j in 0..16 vector: Y[j] = f   ->   for j in 0..16 vector: Y[j] = f  stream
+    for j in 0..16 vector: Y[j] = f   ->   for j in 0..16 vector: Y[j] = f  nontemporal
 
     Memory is written once and not read for it, and what the caches hold stays there: worth it for
     outputs that the caches would not hold anyway, a loss for others. It concerns vectors that begin
@@ -34,13 +34,13 @@ def nontemporal(kernel: Kernel, tensor: str) -> Kernel:
         raise ScheduleError(
             f"`{tensor}` is no output: what the kernel itself uses should stay near",
             code="nontemporal",
-            help="stream an output",
+            help="name an output",
         )
     if any(isinstance(n, Read) and n.tensor is t for n in walk(kernel)):
         raise ScheduleError(
             f"`{tensor}` is read again, and would come back from memory",
             code="nontemporal",
-            help="stream an output that is only written",
+            help="name an output that is only written",
         )
     if any(s.tensor is t and s.update is not None for s in stores(kernel)):
         raise ScheduleError(
