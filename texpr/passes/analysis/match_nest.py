@@ -13,6 +13,7 @@ from texpr.ir.loop import For, If, Kernel, Stmt, Store, instruction_of
 from texpr.ir.loop_kind import InstructionNest
 from texpr.ir.printing.expr import show
 from texpr.ir.printing.loop import source_kernel
+from texpr.ir.store_kind import ATOMIC
 from texpr.ir.traverse import equal, substitute, variables, walk
 from texpr.passes.analysis.row_major import flat_index
 from texpr.support.errors import ScheduleError
@@ -96,6 +97,8 @@ def unify(pattern: Kernel, loop: For, *, masked: bool = False, tiles: Collection
         raise Mismatch(
             f"it updates {mine.tensor.dtype} by {mine.update}, the nest {theirs.tensor.dtype} by {how}"
         )
+    if theirs.mode is ATOMIC:
+        raise Mismatch(f"it does not update memory atomically, the nest updates {theirs.tensor.name} so")
     operands = {mine.tensor.name: (theirs.tensor, theirs.indices)}
     _same_place(mine.tensor, mine.indices, theirs.tensor, theirs.indices, loops)
     _values(mine.value, theirs.value, loops, operands)

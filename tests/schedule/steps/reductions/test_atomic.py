@@ -14,6 +14,7 @@ from tests.schedule.steps.cases import listing
 from tests.targets.gpu.sass import count, instructions
 from tests.targets.gpu.test_ptx import assemble
 from texpr.ir.loop import Kernel, Store
+from texpr.ir.printing.loop import full_listing
 from texpr.ir.store_kind import ATOMIC, PLAIN
 from texpr.ir.traverse import rewrite
 from texpr.lang import parse_kernel
@@ -136,6 +137,24 @@ def test_a_fault_is_found(changes: dict[str, object]):
     certify(s.kernel, s.program)
     with pytest.raises(tx.ScheduleError, match="iterations of the block.x loop io use one element of H"):
         certify(without(s.kernel, **changes), s.program)
+
+
+GRAND = tx.op("op grand(X: f32[64, 32]) -> y: f32 { y = sum(i, j: X[i, j]) }")
+
+
+def test_instructions_are_not_atomic():
+    """A warp reads the total and writes it: another block may do so in between."""
+    run, mark = 'tensorize("y.j", "warp_add_f32", reassoc=True)', 'atomic("y_acc", reassoc=True)'
+    with pytest.raises(tx.ScheduleError, match="by the instruction warp_add_f32, which is not atomic"):
+        tx.schedule(GRAND).replay(f"{run}\n{mark}")
+    with pytest.raises(tx.ScheduleError, match="it does not update memory atomically"):
+        tx.schedule(GRAND).replay(f"{mark}\n{run}")
+    s = tx.schedule(GRAND).replay(f'{mark}\nbind("y.i", "block.x")')
+    certify(s.kernel, s.program)
+    text = full_listing(s.kernel).replace("for y.j in 0..32", "for y.j in 0..32 instruction.warp_add_f32")
+    assert "instruction" in text
+    with pytest.raises(tx.ScheduleError, match="iterations of the block.x loop i use one element of y_acc"):
+        certify(parse_kernel(text), s.program)
 
 
 def test_listings_are_read_back():

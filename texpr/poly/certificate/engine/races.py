@@ -9,7 +9,7 @@ from itertools import product
 
 from texpr.ir.build import compare
 from texpr.ir.expr import Expr, Tensor
-from texpr.ir.loop import For, Kernel, is_bound
+from texpr.ir.loop import For, Kernel, instruction_of, is_bound
 from texpr.ir.loop_kind import InstructionNest, Serial, Thread, Unrolled, has_lanes
 from texpr.ir.store_kind import ATOMIC
 from texpr.ir.traverse import variables
@@ -110,7 +110,7 @@ def _is_atomic_pair(proof: Proof, w: Access, other: Access, loop: For) -> bool:
     first, second = w.statement.store, other.statement.store
     if (
         not is_bound(loop)
-        or not (w.writes and other.writes and first.mode is ATOMIC and second.mode is ATOMIC)
+        or not (_is_atomic_update(w) and _is_atomic_update(other))
         or first.update != second.update
     ):
         return False
@@ -122,6 +122,13 @@ def _is_atomic_pair(proof: Proof, w: Access, other: Access, loop: For) -> bool:
                 return False
             proof.reassociated[name_of(proof.semantics.definitions[each.store.equation])] = None
     return True
+
+
+def _is_atomic_update(a: Access) -> bool:
+    """True if no other thread comes between what this update reads and writes. Instructions that
+    run whole nests read and write like other code.
+    """
+    return a.writes and a.statement.store.mode is ATOMIC and not any(map(instruction_of, a.statement.loops))
 
 
 def _check_pair(proof: Proof, nest: Nest, loop: For, w: Access, other: Access) -> None:

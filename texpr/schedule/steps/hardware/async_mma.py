@@ -22,7 +22,7 @@ from texpr.ir.loop import (
     is_block,
 )
 from texpr.ir.loop_kind import InstructionNest
-from texpr.ir.store_kind import ASYNCHRONOUS, PLAIN
+from texpr.ir.store_kind import ASYNCHRONOUS
 from texpr.ir.traverse import rewrite, walk
 from texpr.passes.loop.check_async import check_arrivals
 from texpr.schedule.steps.placement.producer import replaced
@@ -121,13 +121,11 @@ def _waiting(body: Sequence[Stmt], wait: WaitProducts) -> tuple[Stmt, ...]:
 
 
 def as_asynchronous(node: Node) -> Node | None:
-    """An instruction that begins a product, its update asynchronous; None if it is already, or is
-    atomic.
-    """
+    """An instruction that begins a product, its update asynchronous; None if it is already."""
     if not isinstance(node, For) or not isinstance(node.kind, InstructionNest):
         return None
     if not INSTRUCTIONS[instruction_of(node)].asynchronous:
         return None
-    if any(isinstance(s, Store) and s.mode is not PLAIN for s in walk(node)):
+    if any(isinstance(s, Store) and s.mode is ASYNCHRONOUS for s in walk(node)):
         return None
     return rewrite(node, lambda s: replace(s, mode=ASYNCHRONOUS) if isinstance(s, Store) else None)

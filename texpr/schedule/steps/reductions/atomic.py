@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from texpr import poly
 from texpr.ir.dtypes import BOOL
-from texpr.ir.loop import ATOMIC_UPDATES, For, Kernel, Store
-from texpr.ir.store_kind import ASYNCHRONOUS, ATOMIC
+from texpr.ir.loop import ATOMIC_UPDATES, For, Kernel, Store, instruction_of
+from texpr.ir.store_kind import ATOMIC
 from texpr.ir.traverse import rewrite
 from texpr.schedule.legality.independence import own_buffers
 from texpr.schedule.steps.registry import step
@@ -32,9 +32,9 @@ def atomic(kernel: Kernel, tensor: str, *, reassoc: bool = False) -> Kernel:
         reassoc: floats may be added in any order; results of f32 that are too small to be normal,
             or that are added to such, become 0.
     Raises:
-        ScheduleError: nothing is updated, or by a product; no two iterations of a loop meet in an
-            element; iterations need each other's results in other ways too; or sums of floats
-            without `reassoc=True`.
+        ScheduleError: nothing is updated, or by a product, or by an instruction that runs a nest;
+            no two iterations of a loop meet in an element; iterations need each other's results in
+            other ways too; or sums of floats without `reassoc=True`.
     """
     t = find_tensor(kernel, tensor)
     updates = [s for s in stores(kernel) if s.tensor is t and s.update is not None]
@@ -55,13 +55,14 @@ def _check_kinds(kernel: Kernel, updates: Sequence[Store], reassoc: bool) -> Non
     (tensor,) = {s.tensor for s in updates}
     if not isinstance(reassoc, bool):
         raise ScheduleError(f"`reassoc` is True or False, not {reassoc!r}", code="atomic")
-    begun = next((s for s in updates if s.mode is ASYNCHRONOUS), None)
-    if begun is not None:
+    nests = (n for n in all_loops(kernel) if instruction_of(n) and any(s in updates for s in stores(n)))
+    nest = next(nests, None)
+    if nest is not None:
         raise ScheduleError(
-            f"updates of `{tensor.name}` are asynchronous, and the instruction that begins them is not atomic",
-            begun.span,
+            f"`{tensor.name}` is updated by the instruction {instruction_of(nest)}, which is not atomic",
+            span_of(kernel, nest),
             code="atomic",
-            help="atomic updates are for sums of single threads",
+            help="give each nest of the instruction a result of its own, and add that atomically",
         )
     if tensor.dtype == BOOL or tensor.dtype.as_bits or any(s.update not in ATOMIC_UPDATES for s in updates):
         what = next((s.update for s in updates if s.update not in ATOMIC_UPDATES), tensor.dtype)
