@@ -43,7 +43,7 @@ def should_inline(kernel: Kernel, tensor: Tensor, machine: Machine) -> bool:
         in_rows &= above[:1] != around[:1] and all(_is_in_rows(above, r.indices) for r in reads)
     if uses and operations(producer.value) > COSTS.longest_inlined:
         return False
-    far = _is_far(tensor, machine, tensor.shape[1:] if in_rows else tensor.shape)
+    far = _exceeds_caches(tensor, machine, tensor.shape[1:] if in_rows else tensor.shape)
     return uses == 1 or 0 < (uses - 1) * operations(producer.value) <= (
         COSTS.memory_round_trip if far else COSTS.store_and_load
     )
@@ -57,9 +57,9 @@ def _is_in_rows(above: tuple[For | If, ...], indices: tuple[Expr, ...]) -> bool:
     return len(loops) > 1 and len(indices) > 1 and indices[0] is loops[0].var
 
 
-def _is_far(tensor: Tensor, machine: Machine, shape: tuple[Expr, ...]) -> bool:
-    """Whether the caches of a core do not hold what is used together of a tensor, so that it
-    goes to memory and comes back.
+def _exceeds_caches(tensor: Tensor, machine: Machine, shape: tuple[Expr, ...]) -> bool:
+    """True if the caches of a core do not hold the elements of a tensor that are used together, so
+    that these go to memory and come back.
     """
     count = integer(product(shape))
     return count is not None and bool(machine.caches) and count * tensor.dtype.bytes > machine.caches[-1]

@@ -48,22 +48,22 @@ from texpr.schedule.analysis.access import unclamped
 
 
 @dataclass(frozen=True, slots=True)
-class _Around:
+class _OuterLoops:
     """Loops around the sums.
 
     Attributes:
-        blocks: over blocks of rows, or of lanes where the panel is large.
-        lanes: over tiles of lanes.
+        blocks: over blocks of rows, or of lanes where the weights are large.
+        lane_tiles: over tiles of lanes.
         rows: over positions, uncut, `y` before `x`.
         lane: over the lanes of a tile.
-        panels: whether the lanes were cut, so that a row of the panel holds several tiles.
+        cut_lanes: true if the lanes were cut, so that a row of the weights holds several tiles.
     """
 
     blocks: list[LoopHandle]
-    lanes: list[LoopHandle]
+    lane_tiles: list[LoopHandle]
     rows: list[LoopHandle]
     lane: LoopHandle
-    panels: bool
+    cut_lanes: bool
 
 
 class DirectConvolution:
@@ -110,35 +110,37 @@ def _worth_leaving_out(w: Window, term: For, in_blocks: bool) -> bool:
 def _scheduled(builder: ScheduleBuilder, w: Window) -> Scheduled | NoMatch:
     ends = crossed(builder, w.nest, w.lane, w.x) if w.channels_first else []
     large = _by_terms(builder, w)
-    around = _around(builder, w, large)
-    in_blocks = large and (around.panels or not around.lanes)
+    loops = _cut_outer_loops(builder, w, large)
+    in_blocks = large and (loops.cut_lanes or not loops.lane_tiles)
     deep, shallow = _depths(builder, w) if in_blocks else ([], handles(w.nest.reduction))
     images = handles(w.images)
-    block, once = _image_block(builder, w, images) if _is_packed(w, around) and not large else (None, False)
+    block, once = _image_block(builder, w, images) if _is_packed(w, loops) and not large else (None, False)
     outer = [
         *handles(w.groups),
         *([] if large else images),
-        *(around.blocks or (_for_each_core(builder, images) if large else [])),
+        *(loops.blocks or (_for_each_core(builder, images) if large else [])),
     ]
     panels_first = large or _panels_first(builder, w)
     middle = (
-        [*around.lanes, *(images if large else []), *around.rows]
+        [*loops.lane_tiles, *(images if large else []), *loops.rows]
         if panels_first
-        else [*around.rows, *around.lanes]
+        else [*loops.rows, *loops.lane_tiles]
     )
     if not outer:
         return NoMatch("no loop around a tile")
-    builder.apply("reorder", *outer, *deep, *middle, *shallow, around.lane)
+    builder.apply("reorder", *outer, *deep, *middle, *shallow, loops.lane)
     single = {handle(n) for n in w.nest.spatial if constant_extent(n) == 1}
     shared = [n for n in outer if n not in single and not (once and n == block)]
-    if w.guarded or (w.channels_first and not _beside(w)):
+    if w.guarded or (w.channels_first and not _has_contiguous_positions(w)):
         _copied(builder, w, outer[-1], not shared)
-    if _is_packed(w, around):
-        inside = (outer + deep)[-1] if deep or not panels_first or not around.lanes else around.lanes[-1]
-        whole = images[-1] if images and around.blocks and not large else None
+    if _is_packed(w, loops):
+        inside = (
+            (outer + deep)[-1] if deep or not panels_first or not loops.lane_tiles else loops.lane_tiles[-1]
+        )
+        whole = images[-1] if images and loops.blocks and not large else None
         first = once or whole is not None and prod(map(constant_extent, w.images)) == 1
         _packed(builder, w, block or whole or inside, first and not w.groups)
-    tiles, x_tiles = _in_tiles(builder, w, around, middle, shallow)
+    tiles, x_tiles = _in_tiles(builder, w, loops, middle, shallow)
     if w.channels_first:
         for total in accumulators(builder, w.nest):
             _last(
@@ -146,15 +148,15 @@ def _scheduled(builder: ScheduleBuilder, w: Window) -> Scheduled | NoMatch:
                 total,
                 next(d for d, i in enumerate(w.nest.main.indices) if w.lane.var in variables(i)),
             )
-        transpose_ends(builder, ends, _around_row(tiles, x_tiles, outer))
+        transpose_ends(builder, ends, _loop_around_row(tiles, x_tiles, outer))
     if deep:
-        accumulate_in_registers(builder, w.nest, around.lane, [*reversed(tiles)])
+        accumulate_in_registers(builder, w.nest, loops.lane, [*reversed(tiles)])
     if w.taps is not None:
         builder.try_apply("unroll", w.taps)
     elif not builder.machine.has_indexed_fma:
         shallow[-1] = in_pairs(builder, shallow[-1])
-    builder.try_apply("vectorize", around.lane)
-    without_edges(builder, [*(n for n in tiles if n not in (*around.lanes, *images)), *shallow])
+    builder.try_apply("vectorize", loops.lane)
+    without_edges(builder, [*(n for n in tiles if n not in (*loops.lane_tiles, *images)), *shallow])
     return Scheduled(shared if large else [*shared, *(n for n in tiles if n not in single)])
 
 
@@ -230,7 +232,11 @@ def _image_block(
 
 
 def _in_tiles(
-    builder: ScheduleBuilder, w: Window, around: _Around, middle: list[LoopHandle], shallow: list[LoopHandle]
+    builder: ScheduleBuilder,
+    w: Window,
+    loops: _OuterLoops,
+    middle: list[LoopHandle],
+    shallow: list[LoopHandle],
 ) -> tuple[list[LoopHandle], LoopHandle | None]:
     """Cut the positions into tiles that stand inside the terms; the loops of `middle` then, and the
     one of them over tiles along `x`, if there are several.
@@ -240,25 +246,27 @@ def _in_tiles(
     """
     inside: list[LoopHandle] = []
     tiles, cut = list(middle), list[LoopHandle | None]()
-    for row, height in zip(reversed(around.rows), w.height):
+    for row, height in zip(reversed(loops.rows), w.height):
         outer, inner = builder.split_if_longer(row, height) if height > 1 else (row, None)
         at = tiles.index(row)
         tiles[at : at + 1] = [outer] if outer else []
         inside = [inner, *inside] if inner else inside
         cut.append(outer)
-    first = min(map(middle.index, around.rows))
-    if builder.try_apply("reorder", *tiles[first:], *shallow, *inside, around.lane):
+    first = min(map(middle.index, loops.rows))
+    if builder.try_apply("reorder", *tiles[first:], *shallow, *inside, loops.lane):
         for loop in inside:
             builder.try_apply("unroll", loop)
     return tiles, cut[0]
 
 
-def _around_row(tiles: list[LoopHandle], x_tiles: LoopHandle | None, outer: list[LoopHandle]) -> LoopHandle:
+def _loop_around_row(
+    tiles: list[LoopHandle], x_tiles: LoopHandle | None, outer: list[LoopHandle]
+) -> LoopHandle:
     """The loop an iteration of which holds whole rows of positions, and few of them."""
     return [*outer, *tiles[: len(tiles) if x_tiles is None else tiles.index(x_tiles)]][-1]
 
 
-def _around(builder: ScheduleBuilder, w: Window, large: bool) -> _Around:
+def _cut_outer_loops(builder: ScheduleBuilder, w: Window, large: bool) -> _OuterLoops:
     """Cut the lanes into tiles, and what is large into blocks."""
     lane_tiles, lane = builder.split_if_longer(w.lane, w.width, "mask")
     lanes = [*handles(w.channel_blocks), *filter(None, [lane_tiles])]
@@ -276,7 +284,7 @@ def _around(builder: ScheduleBuilder, w: Window, large: bool) -> _Around:
         tall = -(-constant_extent(w.y) // _row_blocks(builder, w))
         y_blocks, rows[0] = builder.split_if_longer(rows[0], -(-tall // w.height[1]) * w.height[1], "clip")
         blocks = [y_blocks] if y_blocks else []
-    return _Around(blocks, lanes, rows, lane, lane_tiles is not None)
+    return _OuterLoops(blocks, lanes, rows, lane, lane_tiles is not None)
 
 
 def _row_blocks(builder: ScheduleBuilder, w: Window) -> int:
@@ -359,9 +367,9 @@ def _copied(builder: ScheduleBuilder, w: Window, at: LoopHandle, shared: bool) -
     _last(builder, buffer, last)
 
 
-def _beside(w: Window) -> bool:
-    """Whether neighbouring positions, or terms of neighbouring positions, are neighbours in
-    memory, or every second element of it.
+def _has_contiguous_positions(w: Window) -> bool:
+    """True if neighbouring positions, or terms of neighbouring positions, are neighbours in memory,
+    or every second element of it.
     """
     return abs(w.input.stride(w.x.var) or 0) in (1, 2)
 
@@ -369,7 +377,7 @@ def _beside(w: Window) -> bool:
 def _channel(w: Window) -> int:
     """The dimension of the field whose elements its copy has side by side: the last one where these
     are neighbouring positions, else the one that lies within a position."""
-    if _beside(w):
+    if _has_contiguous_positions(w):
         return w.input.tensor.rank - 1
     terms = [n for n in w.nest.reduction if n not in w.offsets]
     along = [
@@ -394,11 +402,11 @@ def _last(builder: ScheduleBuilder, buffer: Tensor, d: int) -> None:
         builder.try_apply("layout", buffer, layout_with_last_dim(buffer, d))
 
 
-def _is_packed(w: Window, around: _Around) -> bool:
+def _is_packed(w: Window, loops: _OuterLoops) -> bool:
     """Whether the panel is copied: rows are long and many positions use it, or lanes lie apart."""
     many = prod(map(constant_extent, (*w.images, *w.positions))) >= CONVOLUTION_COSTS.packing_positions
     return w.channels_first or (
-        around.panels and many and constant_extent(w.lane) > CONVOLUTION_COSTS.unpacked_panels * w.width
+        loops.cut_lanes and many and constant_extent(w.lane) > CONVOLUTION_COSTS.unpacked_panels * w.width
     )
 
 

@@ -100,17 +100,17 @@ def find_window(builder: ScheduleBuilder, nest: Nest) -> Window | NoMatch:
     parts = _first_parts(nest, lanes)
     if parts is None:
         return NoMatch("no operand moves with vectors of elements and another one with positions plus terms")
-    lane, panel, field = parts
+    lane, weights, image = parts
     others = [n for n in nest.spatial if n is not lane]
-    shared = [n for n in others if panel.stride(n.var) == 0]
-    slid = [n for n in shared if window_loops(nest, field, [n])][-2:]
-    if prod(map(constant_extent, slid)) == 1:
+    shared = [n for n in others if weights.stride(n.var) == 0]
+    positions = [n for n in shared if window_loops(nest, image, [n])][-2:]
+    if prod(map(constant_extent, positions)) == 1:
         return NoMatch("a window that does not slide")
-    alone, across = (
-        [n for n in others if n not in shared and (field.stride(n.var) == 0) is still]
+    groups, channel_blocks = (
+        [n for n in others if n not in shared and (image.stride(n.var) == 0) is still]
         for still in (False, True)
     )
-    guarded = any(boundary_iterations(nest, n) != (0, 0) for n in slid)
+    guarded = any(boundary_iterations(nest, n) != (0, 0) for n in positions)
     width = register_tiling.tile_width(constant_extent(lane), lanes)
     values = 1 if builder.machine.has_memory_operands else CONVOLUTION_COSTS.value_registers
     most = max(1, (builder.machine.vector_registers - values) // (width // lanes) - 1)
@@ -118,32 +118,34 @@ def find_window(builder: ScheduleBuilder, nest: Nest) -> Window | NoMatch:
     most = (
         most
         if guarded or layout is ChannelLayout.FIRST
-        else min(most, register_tiling.most_rows(field, slid[-1]))
+        else min(most, register_tiling.most_rows(image, positions[-1]))
     )
-    sizes = constant_extent(slid[-1]), constant_extent(slid[0]) if len(slid) > 1 else 1
+    sizes = constant_extent(positions[-1]), constant_extent(positions[0]) if len(positions) > 1 else 1
     height, taps = (
         register_tiling.tile_height(most, *sizes),
-        register_tiling.last_taps(nest, field, slid[-1]) if builder.machine.has_memory_operands else None,
+        register_tiling.last_taps(nest, image, positions[-1])
+        if builder.machine.has_memory_operands
+        else None,
     )
-    step = register_tiling.position_step(field, slid[-1])
+    step = register_tiling.position_step(image, positions[-1])
     tile = taps and register_tiling.tile_with_taps(
         builder.machine.vector_registers, width // lanes, sizes, step, constant_extent(taps)
     )
     if tile is not None:
         width, height = tile[0] * lanes, tile[1]
-    images = tuple(n for n in shared if n not in slid)
+    images = tuple(n for n in shared if n not in positions)
     return Window(
         nest,
         lane,
-        slid[-1],
-        slid[0] if len(slid) > 1 else None,
-        tuple(alone),
-        tuple(across),
+        positions[-1],
+        positions[0] if len(positions) > 1 else None,
+        tuple(groups),
+        tuple(channel_blocks),
         images,
-        panel,
-        field,
+        weights,
+        image,
         layout,
-        tuple(window_loops(nest, field, slid)),
+        tuple(window_loops(nest, image, positions)),
         guarded,
         width,
         height,
@@ -160,25 +162,25 @@ def _first_parts(nest: Nest, lanes: int) -> tuple[For, Access, Access] | None:
 
 
 def _parts(nest: Nest, lane: For) -> tuple[For, Access, Access] | None:
-    """The panel and the field, where the loop can be that over lanes: neighbours in panel and
+    """The weights and the image, where the loop can be that over lanes: neighbours in weights and
     target, or both are worth a copy.
     """
     moving = [a for a in nest.accesses[1:] if a.stride(lane.var) != 0]
     staying = [a for a in nest.accesses[1:] if a.stride(lane.var) == 0]
     if len(moving) != 1 or len(staying) != 1:
         return None
-    panel, field = moving[0], staying[0]
-    if not any(window_loops(nest, field, [n]) for n in nest.spatial if panel.stride(n.var) == 0):
+    weights, image = moving[0], staying[0]
+    if not any(window_loops(nest, image, [n]) for n in nest.spatial if weights.stride(n.var) == 0):
         return None
     if nest.accesses[0].stride(lane.var) == 1:
-        return (lane, panel, field) if panel.stride(lane.var) == 1 else None
-    offsets = window_loops(nest, field, nest.spatial)
+        return (lane, weights, image) if weights.stride(lane.var) == 1 else None
+    offsets = window_loops(nest, image, nest.spatial)
     skipping = any(
-        field.stride(n.var) not in (0, 1, None) and register_tiling.position_step(field, n) > 1
+        image.stride(n.var) not in (0, 1, None) and register_tiling.position_step(image, n) > 1
         for n in nest.spatial
         if n is not lane
     )
     worth = (skipping or prod(map(constant_extent, offsets)) > 1) and prod(
         map(constant_extent, nest.reduction)
     ) >= CONVOLUTION_COSTS.long_sum
-    return (lane, panel, field) if worth else None
+    return (lane, weights, image) if worth else None

@@ -97,7 +97,9 @@ def _turn(builder: ScheduleBuilder, nest: Nest) -> _Turn | NoMatch:
 def _scheduled(builder: ScheduleBuilder, t: _Turn) -> Scheduled | NoMatch:
     rows, row = builder.split_if_longer(t.row, t.side)
     lines, lane = builder.split_if_longer(t.lane, t.side)
-    blocks, rows = builder.split_if_longer(rows, _beside(builder, t), "clip") if rows else (None, None)
+    blocks, rows = (
+        builder.split_if_longer(rows, _squares_of_block(builder, t), "clip") if rows else (None, None)
+    )
     outer = handles(n for n in t.nest.spatial if n is not t.lane and n is not t.row)
     outer += [blocks] if blocks else []
     squares = [loop for loop in (lines, rows) if loop is not None]
@@ -111,7 +113,7 @@ def _scheduled(builder: ScheduleBuilder, t: _Turn) -> Scheduled | NoMatch:
     return Scheduled(outer)
 
 
-def _beside(builder: ScheduleBuilder, t: _Turn) -> int:
+def _squares_of_block(builder: ScheduleBuilder, t: _Turn) -> int:
     """Squares of a row that come together: half a page, less where cores would have no blocks."""
     squares = -(-constant_extent(t.row) // t.side)
     size = t.side * t.nest.main.tensor.dtype.bytes
