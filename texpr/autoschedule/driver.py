@@ -5,7 +5,7 @@ summed in the order that is least work (`rewrites.contraction_order`), equations
 quotients of rows and a tanh that is added to 1 (`rewrites.choose`), and what is cheap to compute
 again is inlined (`core.cost`). Then the templates of the machine (`registry`) are tried in order on
 every nest. Last, intermediates are computed in loops of what uses them, and the outermost loops are
-shared among threads (`cpu.driver`, `gpu.driver`).
+shared among threads (`cpu.schedule_cpu`, `gpu.schedule_gpu`).
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from functools import partial
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.cost import should_inline
 from texpr.autoschedule.core.decision import Decision, show_decisions
-from texpr.autoschedule.cpu.driver import schedule_cpu
 from texpr.autoschedule.cpu.finishing.nontemporal_pipelining import use_nontemporal_stores
-from texpr.autoschedule.gpu.driver import schedule_equations, schedule_gpu
+from texpr.autoschedule.cpu.schedule_cpu import schedule_cpu
+from texpr.autoschedule.gpu.schedule_gpu import schedule_equations, schedule_gpu
 from texpr.autoschedule.registry import CPU, GPU
 from texpr.autoschedule.rewrites.choose import cheaper_elements, choose_rewrites, on_tensor_cores
 from texpr.ir.expr import Tensor

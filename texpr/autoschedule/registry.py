@@ -34,9 +34,9 @@ from texpr.autoschedule.cpu.reduction.reduction_costs import REDUCTION_COSTS
 from texpr.autoschedule.cpu.reduction.split_reduction import SplitReduction
 from texpr.autoschedule.cpu.reduction.streaming import StreamingReduction
 from texpr.autoschedule.gpu.attention.attention_costs import ATTENTION_COSTS
-from texpr.autoschedule.gpu.attention.driver import ATTENTION
+from texpr.autoschedule.gpu.attention.flash_attention import ATTENTION
 from texpr.autoschedule.gpu.colliding_updates import CollidingUpdates
-from texpr.autoschedule.gpu.convolution import GpuConvolution
+from texpr.autoschedule.gpu.direct_convolution import GpuConvolution
 from texpr.autoschedule.gpu.elements import AtomicUpdates, SameElements, SingleThread, ThreadElements
 from texpr.autoschedule.gpu.gemm import GpuGemm, WarpGemm
 from texpr.autoschedule.gpu.gpu_costs import GPU_COSTS

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from tests.autoschedule.gpu.test_convolution import HALF as CHANNELS_LAST
-from tests.autoschedule.gpu.test_convolution import POINTS
+from tests.autoschedule.gpu.test_direct_convolution import HALF as CHANNELS_LAST
+from tests.autoschedule.gpu.test_direct_convolution import POINTS
 from tests.autoschedule.gpu.test_gemm import HALF, LINEAR
 from tests.schedule.steps.hardware.test_async_mma import computed
 from tests.targets.cases import Case, kernel_of, problem

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import texpr as tx
-from tests.autoschedule.gpu.attention.test_driver import HEADS
-from tests.autoschedule.gpu.test_convolution import HALF as WINDOWS
+from tests.autoschedule.gpu.attention.test_flash_attention import HEADS
+from tests.autoschedule.gpu.test_direct_convolution import HALF as WINDOWS
 from tests.autoschedule.gpu.test_gemm import BYTES, HALF
 from tests.runtime.emulator.test_fibers import SM80
 from tests.targets.cases import MATMUL

@@ -10,7 +10,7 @@ from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.handles import LoopHandle, handle, handles
 from texpr.autoschedule.core.nest import Nest, boundary_iterations, constant_extent, extent
 from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
-from texpr.autoschedule.cpu import scalable_vectors as any_length
+from texpr.autoschedule.cpu import scalable_vectors
 from texpr.autoschedule.cpu.elementwise.elementwise_costs import ELEMENTWISE_COSTS
 from texpr.autoschedule.cpu.elementwise.nontemporal import past_caches, rows_together, waits_by_halves
 from texpr.ir.build import integer
@@ -61,8 +61,8 @@ def _vectorized(builder: ScheduleBuilder, nest: Nest, best: For) -> list[LoopHan
     beside = same_pattern_stores(builder.kernel, nest.main.tensor)
     peel_boundaries(builder, nest, best)
     registers, most, halves = _registers(builder, nest, best, rows, beside)
-    if any_length.wanted(builder):
-        longer = any_length.elements(builder, nest, best, together, most)
+    if scalable_vectors.wanted(builder):
+        longer = scalable_vectors.elements(builder, nest, best, together, most)
         if longer is not None:
             return longer
     outer, inner = builder.split_if_longer(best, registers * builder.vector_lanes(nest))

@@ -8,7 +8,7 @@ from math import prod
 from texpr.autoschedule.core.builder import UNBOUNDED, ScheduleBuilder
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.template import NO_REDUCTION, UNKNOWN_EXTENTS, NoMatch
-from texpr.autoschedule.cpu import scalable_vectors as any_length
+from texpr.autoschedule.cpu import scalable_vectors
 from texpr.autoschedule.cpu.gemm.gemm_costs import GEMM_COSTS
 from texpr.autoschedule.cpu.gemm.packing import ALIAS, LINE, WAYS
 from texpr.autoschedule.cpu.gemm.tile_shapes import height_of, tile_of
@@ -66,7 +66,7 @@ def find_contraction(builder: ScheduleBuilder, nest: Nest) -> Contraction | NoMa
         )  # a single register of lanes pays where its panel is turned in registers as a whole
     sharing = [n for n in nest.spatial if n is not lane and panel.stride(n.var) == 0]
     if builder.machine.scalable_bytes:
-        width, height = any_length.tile_of(builder, nest.main.tensor.dtype)
+        width, height = scalable_vectors.tile_of(builder, nest.main.tensor.dtype)
     else:
         most = max(map(constant_extent, sharing), default=0)
         width, height = tile_of(

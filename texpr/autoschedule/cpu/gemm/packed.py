@@ -18,7 +18,7 @@ from texpr.autoschedule.core.handles import LoopHandle, copy_loop, handle, handl
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.numbers import even
 from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
-from texpr.autoschedule.cpu import scalable_vectors as any_length
+from texpr.autoschedule.cpu import scalable_vectors
 from texpr.autoschedule.cpu.cpu_costs import CPU_COSTS
 from texpr.autoschedule.cpu.gemm.gemm_costs import GEMM_COSTS
 from texpr.autoschedule.cpu.gemm.indexed_fma import rows_beside, terms_together
@@ -108,7 +108,7 @@ def _pair_terms(
     """
     if builder.machine.scalable_bytes:
         if beside and shallow:
-            any_length.terms_together(builder, shallow[-1], left)
+            scalable_vectors.terms_together(builder, shallow[-1], left)
     elif builder.machine.has_indexed_fma and beside and shallow:
         terms_together(builder, beside, shallow[-1])
     elif (

@@ -11,7 +11,7 @@ from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.handles import LoopHandle, copy_loop, copy_loops
 from texpr.autoschedule.core.layouts import dimension_names
 from texpr.autoschedule.core.nest import Nest
-from texpr.autoschedule.cpu import scalable_vectors as any_length
+from texpr.autoschedule.cpu import scalable_vectors
 from texpr.autoschedule.cpu.cpu_costs import CPU_COSTS
 from texpr.autoschedule.cpu.gemm.gemm_costs import GEMM_COSTS
 from texpr.ir.build import integer
@@ -140,7 +140,7 @@ def pack_panels(
         order = [*outside[:-1], *filter(None, (rows[0], cut[0], rows[1]))]
         builder.try_apply("reorder", *order, cut[1])
         if not (
-            any_length.wanted(builder)
+            scalable_vectors.wanted(builder)
             and builder.try_apply("vectorize_scalable", cut[1], CPU_COSTS.scalable_tile_registers)
         ):
             builder.try_apply("vectorize", cut[1])

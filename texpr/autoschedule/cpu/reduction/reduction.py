@@ -12,7 +12,7 @@ from texpr.autoschedule.core.handles import LoopHandle, handle, handles
 from texpr.autoschedule.core.nest import Nest, boundary_iterations, constant_extent, extent, window_loops
 from texpr.autoschedule.core.numbers import even
 from texpr.autoschedule.core.template import NO_REDUCTION, NoMatch, Scheduled, Stage
-from texpr.autoschedule.cpu import scalable_vectors as any_length
+from texpr.autoschedule.cpu import scalable_vectors
 from texpr.autoschedule.cpu.convolution.convolution_costs import CONVOLUTION_COSTS
 from texpr.autoschedule.cpu.elementwise.elementwise import peel_boundaries
 from texpr.autoschedule.cpu.gemm.packed import in_pairs
@@ -51,7 +51,11 @@ class LanesOverTerms:
 
     def apply(self, builder: ScheduleBuilder, match: _Lanes) -> Scheduled:
         """The steps."""
-        found = any_length.along(builder, match.nest, match.lane) if any_length.wanted(builder) else None
+        found = (
+            scalable_vectors.along(builder, match.nest, match.lane)
+            if scalable_vectors.wanted(builder)
+            else None
+        )
         return Scheduled(
             along_reduction(builder, match.nest, match.lane, builder.vector_lanes(match.nest))
             if found is None
@@ -78,8 +82,8 @@ class LanesOverElements:
         nest, best = match.nest, match.lane
         rows = _tile_loop(nest, best)
         masked = builder.machine.scalable_bytes and boundary_iterations(nest, best) != (0, 0)
-        longer = any_length.wanted(builder) or masked
-        found = any_length.across(builder, nest, best, rows, _window(nest, rows)) if longer else None
+        longer = scalable_vectors.wanted(builder) or masked
+        found = scalable_vectors.across(builder, nest, best, rows, _window(nest, rows)) if longer else None
         return Scheduled(
             _vectorize_outputs(builder, nest, best, rows, builder.vector_lanes(nest))
             if found is None
@@ -278,7 +282,9 @@ def _tile(
     shared = any(a.stride(best.var) == 0 for a in nest.accesses[1:])
     wide = rows is not None and shared and extent(best) % (3 * lanes) <= extent(best) % (2 * lanes)
     few = (
-        rows is not None and _is_short_window(nest, rows) and any_length.loads_far_ahead(builder, nest, rows)
+        rows is not None
+        and _is_short_window(nest, rows)
+        and scalable_vectors.loads_far_ahead(builder, nest, rows)
     )
     height = REDUCTION_COSTS.tile_rows
     return 3 if wide and extent(best) >= 3 * lanes else 2, height // 2 if few else height, "peel"

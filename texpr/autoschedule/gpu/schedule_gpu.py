@@ -1,10 +1,11 @@
 """Default schedules for GPUs: which nests share a kernel, what blocks and threads of each do.
 
-Contractions have tiles (`gemm`), those over windows too (`convolution`). Rows of sums have a warp
-or a block each (`row_reduction`); sums of columns have threads along the columns and the terms;
-long sums of few elements are cut into parts, a launch of their own (`sums`); updates that meet keep
-their order (`colliding_updates`), but for those whose elements data chooses: they are atomic, and a
-thread has one of them; all else has one thread for each vector of the target (`elements`).
+Contractions have tiles (`gemm`), those over windows too (`direct_convolution`). Rows of sums have a
+warp or a block each (`row_reduction`); sums of columns have threads along the columns and the
+terms; long sums of few elements are cut into parts, a launch of their own (`sums`); updates that
+meet keep their order (`colliding_updates`), but for those whose elements data chooses: they are
+atomic, and a thread has one of them; all else has one thread for each vector of the target
+(`elements`).
 """
 
 from __future__ import annotations

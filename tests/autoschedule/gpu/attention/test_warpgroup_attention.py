@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from tests.autoschedule.gpu.attention.test_warps import CAUSAL, HALF, RANGES
+from tests.autoschedule.gpu.attention.test_warp_attention import CAUSAL, HALF, RANGES
 from tests.schedule.steps.hardware.test_async_mma import computed, later, without
 from tests.targets.cases import Case, problem
 from tests.targets.gpu.sass import count, instructions, loops
@@ -22,7 +22,7 @@ from tests.targets.gpu.test_barriers import OF_WARP, without_barrier
 from tests.targets.gpu.test_ptx import assemble
 from tests.targets.gpu.test_warpgroups import SM90
 from texpr import poly
-from texpr.autoschedule.gpu.attention.warpgroups import ByTwoWarpgroups, ByWarpgroup
+from texpr.autoschedule.gpu.attention.warpgroup_attention import ByTwoWarpgroups, ByWarpgroup
 from texpr.compiler import pipeline
 from texpr.ir.expr import Node, index
 from texpr.ir.loop import Barrier, Commit, CommitProducts, For, Kernel, Wait, WaitProducts

@@ -20,9 +20,9 @@ from texpr.autoschedule.core.nest import Nest, extent, find_nests
 from texpr.autoschedule.core.template import Among, NoMatch, Scheduled, Stage
 from texpr.autoschedule.gpu.attention.attention_costs import ATTENTION_COSTS
 from texpr.autoschedule.gpu.attention.common import Parts, Work
-from texpr.autoschedule.gpu.attention.threads import ByThreads
-from texpr.autoschedule.gpu.attention.warpgroups import BY_WARPGROUPS
-from texpr.autoschedule.gpu.attention.warps import ByWarps
+from texpr.autoschedule.gpu.attention.thread_attention import ByThreads
+from texpr.autoschedule.gpu.attention.warp_attention import ByWarps
+from texpr.autoschedule.gpu.attention.warpgroup_attention import BY_WARPGROUPS
 from texpr.autoschedule.gpu.shared_memory import is_product
 from texpr.ir.affine import same_value
 from texpr.ir.build import add

@@ -4,8 +4,8 @@ of them, stay in registers.
 A block has one or two warpgroups of 64 rows each, and blocks of keys and values that all of them
 read. The first product takes both operands from shared memory. Its sums are held as a warp's are
 (`targets.gpu.warpgroup_instructions`), so the four warps make of their 16 rows what the warps of
-`warps` do, and its exponentials, rounded, are the left operand of the second product in the
-registers where they are. Copies run ahead, as boxes where tensors are such.
+`warp_attention` do, and its exponentials, rounded, are the left operand of the second product in
+the registers where they are. Copies run ahead, as boxes where tensors are such.
 
 Source: Shah et al., FlashAttention-3: Fast and Accurate Attention with Asynchrony and
 Low-precision, 2024.
@@ -21,7 +21,7 @@ from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.template import NoMatch
 from texpr.autoschedule.gpu.attention.attention_costs import ATTENTION_COSTS
 from texpr.autoschedule.gpu.attention.common import ROWS, weighted
-from texpr.autoschedule.gpu.attention.warps import DEEP, TALL, WIDE, ByWarps
+from texpr.autoschedule.gpu.attention.warp_attention import DEEP, TALL, WIDE, ByWarps
 from texpr.autoschedule.gpu.row_reduction import LANES
 from texpr.autoschedule.gpu.shared_memory import ROW, in_rows, neighbours
 from texpr.ir.build import integer
