@@ -26,7 +26,7 @@ of a part only from those that stand before them in the table there.
 | an algebraic rewrite | `texpr/schedule/steps/algebra/`, `texpr/poly/certificate/rewrites/` (`registry.py`), `texpr/ir/identities.py`: [proofs](proofs.md) |
 | a default schedule | a template in `texpr/autoschedule/cpu/` or `gpu/`, listed in `texpr/autoschedule/registry.py`: [autoschedule](autoschedule.md) |
 | the CPU schedule of a convolution | `texpr/autoschedule/cpu/convolution/direct.py`, `depthwise.py` |
-| a pass over loops | `texpr/passes/loop/`, called in `texpr/compiler/pipeline.py` |
+| a pass over loops | `texpr/passes/loop/`, called in `texpr/compiler/pass_pipeline.py` |
 | a function of elements | `texpr/ir/functions.py`, `texpr/passes/math/`, its derivative in `texpr/autodiff/core/rules.py` |
 | a target | `texpr/targets/cpu/` or `gpu/`, `texpr/targets/registry.py`: `docs/developer/add_a_target.md` |
 | texts of `explain()` | `texpr/compiler/kernels/certified.py` (kernels), `texpr/autoschedule/core/decision.py` (nests), `texpr/poly/certificate/certify.py` (proof) |

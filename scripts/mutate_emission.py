@@ -31,7 +31,7 @@ sys.path.insert(0, str(ROOT))
 import texpr as tx  # noqa: E402
 from tests import guarded  # noqa: E402
 from tests.targets.emit.test_active_lanes import LOOPS, SIZES, text_of  # noqa: E402
-from texpr.compiler.pipeline import prepared  # noqa: E402
+from texpr.compiler.pass_pipeline import prepared  # noqa: E402
 from texpr.ir.expr import Var  # noqa: E402
 from texpr.ir.interpreter.loop import interpret_kernel  # noqa: E402
 from texpr.ir.interpreter.tensor import interpret  # noqa: E402

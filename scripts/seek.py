@@ -41,7 +41,7 @@ from texpr.compiler.schedule import schedule
 from texpr.ir.loop import Kernel
 from texpr.support.errors import Error
 from texpr.tools.fuzz.cases import Case, parse_case
-from texpr.tools.fuzz.steps import steps_for
+from texpr.tools.fuzz.random_steps import steps_for
 
 TRIALS = 8
 """Cases that can notice a change, of which one should."""

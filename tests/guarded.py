@@ -16,7 +16,7 @@ import texpr as tx
 from tests.ops.smooth import CASES, ONCE, as_tuple, smooth_cases
 from texpr import ops
 from texpr.compiler.op import Op, default_kernel, instance
-from texpr.compiler.pipeline import prepared
+from texpr.compiler.pass_pipeline import prepared
 from texpr.ir.dtypes import numpy_dtype
 from texpr.ir.expr import Var
 from texpr.ir.interpreter.loop import interpret_kernel

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from texpr.compiler import kernel_cache, pipeline
+from texpr.compiler import kernel_cache, pass_pipeline
 from texpr.compiler.op import default_kernel
 from texpr.ir.json.sizes import size_from_json, size_to_json
 from texpr.ir.shapes import evaluate_size
@@ -48,7 +48,7 @@ def idle(monkeypatch):
             raise AssertionError("made anew")
 
         for name in ("lower", "certificate", "native_object", "prepared"):
-            monkeypatch.setattr(pipeline, name, fail)
+            monkeypatch.setattr(pass_pipeline, name, fail)
 
     return begin
 

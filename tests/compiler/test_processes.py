@@ -150,10 +150,10 @@ def test_parallel_loops_use_the_cores():
 
 
 CACHED = """
-import texpr.compiler.pipeline as pipeline
+from texpr.compiler import pass_pipeline
 made = []
-compile_object = pipeline.native_object
-pipeline.native_object = lambda *arguments: made.append(1) or compile_object(*arguments)
+compile_object = pass_pipeline.native_object
+pass_pipeline.native_object = lambda *arguments: made.append(1) or compile_object(*arguments)
 op = tx.op("op cached(X: f32[N], Z: f32[N]) -> Y: f32[N] { Y[i] = X[i] * 2 + sum(k: Z[k]) }")
 for n in (5, 6):
     x = np.ones(n, "f4")

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from texpr.runtime.gpu import Code, NvidiaDriver, find_device, nvidia
-from texpr.runtime.gpu.driver import OutOfMemory
-from texpr.runtime.gpu.library import _FUNCTIONS, Library
+from texpr.runtime.gpu.driver_api import OutOfMemory
+from texpr.runtime.gpu.driver_library import _FUNCTIONS, Library
 from texpr.support.errors import CompileError, ResourceError
 
 NAMES = {

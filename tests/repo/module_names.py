@@ -1,4 +1,4 @@
-"""The house: which modules may share a name, and which aliases and names are still to go."""
+"""The house: which modules may share a name."""
 
 from __future__ import annotations
 
@@ -59,35 +59,3 @@ ONE_SUBJECT: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
 }
 """Modules of one name that are about one thing: what it is, and their folders."""
-
-REPEATED_LEFT: set[str] = {
-    "arguments",
-    "check",
-    "command",
-    "convolution",
-    "coverage",
-    "driver",
-    "gradients",
-    "instructions",
-    "library",
-    "module",
-    "operators",
-    "pipeline",
-    "statements",
-    "steps",
-    "trace",
-    "trial",
-    "warpgroups",
-    "warps",
-}
-"""Names of several modules that differ in meaning: each is to get its own."""
-
-ALIASES_LEFT: set[str] = {
-    "texpr.autoschedule.cpu.scalable_vectors",
-    "texpr.onnx.converters",
-    "texpr.runtime.disk_cache",
-    "texpr.runtime.native.library",
-    "texpr.runtime.process.worker",
-    "texpr.targets.common.llvm_backend",
-}
-"""Modules that some import by another name still."""

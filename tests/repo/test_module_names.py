@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tests.repo.module_names import ALIASES_LEFT, MAY_REPEAT, ONE_SUBJECT, REPEATED_LEFT
+from tests.repo.module_names import MAY_REPEAT, ONE_SUBJECT
 from tests.repo.source import modules, package_files, tree
 
 
@@ -32,27 +32,15 @@ def repeated(paths: Iterable[Path]) -> dict[str, int]:
 
 
 def test_modules_are_imported_by_their_names():
-    found = {name: path.as_posix() for path in package_files() for name, _ in aliases(tree(path))}
-    wrong = {name: path for name, path in found.items() if name not in ALIASES_LEFT}
+    wrong = {name: path.as_posix() for path in package_files() for name, _ in aliases(tree(path))}
     assert not wrong, "write the module's own name; where it says too little, rename the module"
-    assert ALIASES_LEFT - found.keys() == set(), (
-        "no alias any more: take them out of tests/repo/module_names.py"
-    )
 
 
 def test_names_of_modules_are_unique():
-    found = repeated(package_files())
     allowed = {name: len(folders) for name, (_, folders) in ONE_SUBJECT.items()}
-    wrong = {
-        name: count
-        for name, count in found.items()
-        if count != allowed.get(name) and name not in REPEATED_LEFT
-    }
+    wrong = {name: count for name, count in repeated(package_files()).items() if count != allowed.get(name)}
     assert not wrong, (
         f"{wrong}: name one for what it does, or say in tests/repo/module_names.py what their one subject is"
-    )
-    assert REPEATED_LEFT <= found.keys(), (
-        "names that are unique by now: take them out of tests/repo/module_names.py"
     )
 
 

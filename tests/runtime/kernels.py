@@ -6,8 +6,7 @@ import numpy as np
 
 from texpr.runtime.call.fast_path import make_callable
 from texpr.runtime.call.spec import Argument, CallSpec
-from texpr.runtime.native import jit
-from texpr.runtime.native import library as native
+from texpr.runtime.native import jit, native_library
 
 POLLING = """
 @tx_interrupted = external global i32
@@ -19,7 +18,7 @@ declare void @tx_free(ptr)
 
 def link(text: str, *names: str):
     """Compile IR text that may use the native symbols; a mapping from names to addresses."""
-    return jit.link(jit.compile_text(POLLING + text), names, native.symbols())
+    return jit.link(jit.compile_text(POLLING + text), names, native_library.symbols())
 
 
 F32, I32, I64 = np.dtype(np.float32), np.dtype(np.int32), np.dtype(np.int64)

@@ -12,8 +12,7 @@ import pytest
 
 from texpr.runtime import host
 from texpr.runtime.call import value_checks as checks
-from texpr.runtime.native import jit
-from texpr.runtime.native import library as native
+from texpr.runtime.native import jit, native_library
 
 
 def test_cores_follow_the_affinity():
@@ -71,8 +70,8 @@ def test_a_virtual_machine_may_state_an_older_model(monkeypatch, stated, has, na
     "machine, triple", [("x86_64", "x86_64-unknown-linux-gnu"), ("aarch64", "aarch64-unknown-linux-gnu")]
 )
 def test_the_native_library_compiles_for_every_host(machine, triple):
-    assembly = object_code(native.text(machine), triple, "text")
-    assert isinstance(assembly, str) and all(f"{name}:" in assembly for name in native.EXPORTS)
+    assembly = object_code(native_library.text(machine), triple, "text")
+    assert isinstance(assembly, str) and all(f"{name}:" in assembly for name in native_library.EXPORTS)
     for check in ("range", "distinct"):
         for dtype in checks.DTYPES:
             text = checks.text(check, dtype, machine)
@@ -90,17 +89,17 @@ DRIVER = Path(__file__).parent / "native" / "driver.c"
 def test_the_native_library_runs_on_the_other_host(tmp_path):
     """Without a Python: its functions do nothing, and its objects are not looked at."""
     texts = (
-        native.text("aarch64"),
+        native_library.text("aarch64"),
         checks.text("range", "i32", "aarch64"),
         checks.text("distinct", "u8", "aarch64"),
     )
     objects = [f"native{k}.o" for k in range(len(texts))]
     for name, text in zip(objects, texts):
         (tmp_path / name).write_bytes(object_code(text, "aarch64-unknown-linux-gnu", "object"))
-    stubs = "\n".join(f"void *{name}(void) {{ return 0; }}" for name in native.PYTHON_API)
+    stubs = "\n".join(f"void *{name}(void) {{ return 0; }}" for name in native_library.PYTHON_API)
     (tmp_path / "stubs.c").write_text(stubs)
     layouts = [f"-DITEMS={tuple.__basicsize__}", f"-DDATA={bytes.__basicsize__ - 1}"]
-    options = ["-static", "-pthread", "-w", f"-I{Path(native.__file__).parent}", *layouts]
+    options = ["-static", "-pthread", "-w", f"-I{Path(native_library.__file__).parent}", *layouts]
     subprocess.run(
         ["aarch64-linux-gnu-gcc", *options, DRIVER, "stubs.c", *objects, "-o", "driver"],
         cwd=tmp_path,

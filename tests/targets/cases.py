@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 
 import texpr as tx
-from texpr.compiler import pipeline
+from texpr.compiler import pass_pipeline
 from texpr.ir.build import integer
 from texpr.ir.dtypes import BF16, BOOL, numpy_dtype, stored
 from texpr.ir.expr import Tensor, Var
@@ -139,7 +139,7 @@ def kernel_of(case: Case, target: Target, script: str | None = None) -> Kernel:
     given = problem(case)
     plan = tx.Schedule(given.program, given.sizes if case.fixed else {})
     plan = plan.auto(target.name) if script is None else plan.replay(script)
-    return pipeline.prepared(plan.kernel, target)
+    return pass_pipeline.prepared(plan.kernel, target)
 
 
 def sizes_of(case: Case, kernel: Kernel) -> dict[Var, int]:

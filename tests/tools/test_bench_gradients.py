@@ -7,8 +7,8 @@ from argparse import Namespace
 import pytest
 
 from texpr import ops
-from texpr.tools.bench import gradients
-from texpr.tools.bench.gradients import CASES, Case, bench_gradients, rows
+from texpr.tools.bench import gradient_cost
+from texpr.tools.bench.gradient_cost import CASES, Case, bench_gradients, rows
 
 SMALL = (Case(ops.matmul, ((8, 9), (9, 7)), alike=("A", "B")), Case(ops.cross_entropy, ((4, 5), (4,))))
 
@@ -25,7 +25,7 @@ def test_rows_are_gradients_of_the_inputs_asked_for():
 
 def test_what_is_over_its_bar_is_said(monkeypatch: pytest.MonkeyPatch, capsys):
     monkeypatch.setattr(
-        gradients, "rows", lambda runs: [("f", "X", 1e-3, 2e-3, 1.25), ("f", "W", 1e-3, 1e-3, 1.25)]
+        gradient_cost, "rows", lambda runs: [("f", "X", 1e-3, 2e-3, 1.25), ("f", "W", 1e-3, 1e-3, 1.25)]
     )
     assert bench_gradients(Namespace(runs=1)) == 1
     _, first, second = capsys.readouterr().out.splitlines()

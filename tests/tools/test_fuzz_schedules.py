@@ -14,7 +14,7 @@ from texpr.schedule.script.script import Step, parse_script
 from texpr.support.errors import Error, ScheduleError
 from texpr.tools.fuzz import part, schedules
 from texpr.tools.fuzz.cases import Case, drawn_operator, parse_case
-from texpr.tools.fuzz.operators import operator_text
+from texpr.tools.fuzz.random_operators import operator_text
 from texpr.tools.fuzz.schedule_trial import examine
 from texpr.tools.fuzz.schedules import tried
 from texpr.tools.fuzz.shrink import shrunk_case

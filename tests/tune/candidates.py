@@ -1,4 +1,4 @@
-"""Candidates that go wrong, in place of `trial.measure_here`."""
+"""Candidates that go wrong, in place of `measurement.measure_here`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import signal
 import time
 
-from texpr.tune import trial
+from texpr.tune import measurement
 
 
 def die(case: object, script: str) -> float:
@@ -23,6 +23,6 @@ def hang(case: object, script: str) -> float:
 
 def wrong(case, script: str) -> float:
     """Run, and give another result than the default schedule."""
-    program, sizes, inputs, expected = trial._prepared(trial.Case(**trial._tuples(case)))
-    trial._check([e + 1 for e in expected], expected)
+    program, sizes, inputs, expected = measurement._prepared(measurement.Case(**measurement._tuples(case)))
+    measurement._check([e + 1 for e in expected], expected)
     return 1e-9

@@ -21,7 +21,7 @@ import texpr as tx
 from tests.tune.cases import MATMUL, SUMS
 from texpr.compiler import tuning_records
 from texpr.support.errors import CallError
-from texpr.tune import search, trial
+from texpr.tune import measurement, search
 
 ROOT = Path(__file__).parents[2]
 SIZES = {"M": 24, "N": 40}
@@ -130,9 +130,9 @@ def test_the_same_seed_tries_the_same_however_many_run_at_once(monkeypatch):
     [("die", "ended by SIGKILL"), ("hang", "stopped after"), ("wrong", "is not that of the default")],
 )
 def test_a_candidate_that_fails_loses_alone(monkeypatch, function, message):
-    run = trial.run_in_child
+    run = measurement.run_in_child
     monkeypatch.setattr(
-        trial,
+        measurement,
         "run_in_child",
         lambda name, case, script, **options: run(
             f"tests.tune.candidates:{function}" if "6" in script and "measure" in name else name,

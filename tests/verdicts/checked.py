@@ -10,7 +10,7 @@ from random import Random
 
 from tests.verdicts.verdict import FAULTS, KERNELS, LOOPS, Record, final, made, proven
 from texpr.compiler.op import op
-from texpr.compiler.pipeline import lowered, ready
+from texpr.compiler.pass_pipeline import lowered, ready
 from texpr.compiler.schedule import schedule
 from texpr.ir.expr import Var
 from texpr.ir.loop import Barrier, Kernel

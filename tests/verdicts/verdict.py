@@ -27,7 +27,7 @@ from tests.poly.certificate.changes import CHANGES
 from tests.poly.certificate.final_loops import KERNELS as SIMPLE
 from tests.poly.certificate.final_loops import REUSED
 from texpr.compiler.op import op
-from texpr.compiler.pipeline import ready
+from texpr.compiler.pass_pipeline import ready
 from texpr.compiler.schedule import Schedule, schedule
 from texpr.ir.loop import Kernel
 from texpr.ir.printing.loop import full_listing

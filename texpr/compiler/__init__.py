@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from texpr.compiler.fallback import fallbacks
 from texpr.compiler.kernels.compiled_kernel import CompiledKernel
 from texpr.compiler.op import Op, interpret, load, op
-from texpr.compiler.pipeline import build
+from texpr.compiler.pass_pipeline import build
 from texpr.compiler.schedule import Schedule, schedule
 from texpr.ir.extern import register_extern
 

@@ -47,9 +47,9 @@ class Built:
         code: object code.
         certificate: what was proven of its loops, in words; empty if nothing was.
         buffers: its temporaries, which are asked about their size before a call.
-        duration: whether it looks for Ctrl-C, as `pipeline.duration` has it.
-        short_up_to: sizes up to which an `interruptible` one is short, as `pipeline.short_up_to`
-            has it.
+        duration: whether it looks for Ctrl-C, as `pass_pipeline.duration` has it.
+        short_up_to: sizes up to which an `interruptible` one is short, as
+            `pass_pipeline.short_up_to` has it.
         externs: it calls functions of this process, which its loops name.
         overwrites: positions of inputs, and of outputs that may lie in their memory.
         self_contained: it cannot fail, as `scratch.is_self_contained` has it.

@@ -9,14 +9,14 @@ from typing import Self
 
 from texpr.autoschedule.derivatives.derive import Derivation, derive
 from texpr.autoschedule.driver import Choice, choose
+from texpr.compiler.applied_steps import Steps
 from texpr.compiler.fallback import DefaultSchedule
 from texpr.compiler.html import Pane, equations_html, fragment, stages_html
 from texpr.compiler.kernel_cache import machine_text
 from texpr.compiler.kernels.compiled_kernel import CompiledKernel
 from texpr.compiler.operator_signature import split_options
-from texpr.compiler.pipeline import certificate, lowered, ready
+from texpr.compiler.pass_pipeline import certificate, lowered, ready
 from texpr.compiler.smaller_replay import replay_at_smaller_sizes
-from texpr.compiler.steps import Steps
 from texpr.ir.expr import Var
 from texpr.ir.loop import Kernel
 from texpr.ir.machine import Machine
@@ -29,9 +29,9 @@ from texpr.schedule.script.json_format import from_json, to_json
 from texpr.schedule.script.script import Step, parse_script
 from texpr.support.elsewhere import SCHEDULE
 from texpr.support.errors import CallError, ScheduleError
+from texpr.support.instrumentation import timed
 from texpr.support.options import current
 from texpr.support.suggest import suggests
-from texpr.support.trace import timed
 from texpr.targets import find_target
 
 

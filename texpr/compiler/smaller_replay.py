@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
-from texpr.compiler.pipeline import lowered
+from texpr.compiler.pass_pipeline import lowered
 from texpr.ir.expr import Var
 from texpr.ir.shapes import evaluate_size
 from texpr.ir.tensor import Program

@@ -11,13 +11,13 @@ box of a tensor one iteration of some loops touches:
 
     footprint(kernel, tensor, loops, kinds=("read", "write")) -> Footprint(bases, extents) | None
 
-`asynchronous.copies` asks whether asynchronous copies arrive before they are read and overwrite
-nothing that is wanted, `asynchronous.products` the same of asynchronous products.
+`asynchronous.copy_arrival` asks whether asynchronous copies arrive before they are read and
+overwrite nothing that is wanted, `asynchronous.products` the same of asynchronous products.
 `program.affine_schedule` finds an order for equations that need each other, `constraints.extents`
 the bounds of its loops.
 """
 
-from texpr.poly.asynchronous.copies import unproven_copy
+from texpr.poly.asynchronous.copy_arrival import unproven_copy
 from texpr.poly.asynchronous.products import unproven_product
 from texpr.poly.asynchronous.timeline import Unproven
 from texpr.poly.constraints.conditions import always, fails_somewhere, never
@@ -43,7 +43,7 @@ from texpr.poly.dependence.prefetch_addresses import unproven_prefetches
 from texpr.poly.dependence.storage import Overwrite, Storage
 from texpr.poly.dependence.value_flow import flow_stays_within
 from texpr.poly.program.affine_schedule import Loop, Order, order_of
-from texpr.poly.program.check import check_program
+from texpr.poly.program.program_checks import check_program
 
 __all__ = [
     "Conflict",

@@ -8,8 +8,8 @@ what it does not know, so CPU names and features come from each target's own tab
 targets are compiled in a child process. A target may compile its text itself (`Target.build`) and
 run its artifacts itself (`run`, `emulate`).
 
-On a CPU a kernel is one function over argument slots (`cpu.module`). On a GPU each top-level nest
-is a function and a launch (`gpu.ptx`): loops bound to blocks and threads become indices
+On a CPU a kernel is one function over argument slots (`cpu.llvm_module`). On a GPU each top-level
+nest is a function and a launch (`gpu.ptx`): loops bound to blocks and threads become indices
 (`gpu.emitter`, `gpu.geometry`), barriers stand where threads use each other's memory
 (`gpu.barriers`), and what one nest leaves to another is a buffer that the caller allocates
 (`gpu.launches`). `emulate` runs artifacts that are not for this process.

@@ -8,12 +8,12 @@ from importlib.metadata import entry_points
 from itertools import chain
 
 from texpr.ir.loop import Kernel
-from texpr.runtime.process import worker as child
+from texpr.runtime.process import worker
 from texpr.support.background import Meanwhile
 from texpr.support.elsewhere import meant
 from texpr.support.errors import CompileError
 from texpr.support.suggest import did_you_mean
-from texpr.targets.common import llvm_backend as llvm
+from texpr.targets.common import llvm_backend
 from texpr.targets.common.records import Artifact, Launch, Target
 from texpr.targets.cpu import aarch64, armv7, x86
 from texpr.targets.gpu import ptx
@@ -97,7 +97,7 @@ def compile_kernel(kernel: Kernel, target: Target, *, alone: bool = False) -> Ar
     if target.build is not None:
         code = target.build(text, target)
     elif target.native:
-        code = llvm.generate(text, target.triple, target.cpu, target.features)
+        code = llvm_backend.generate(text, target.triple, target.cpu, target.features)
     else:
         code = _in_child(text, target)
     return Artifact(
@@ -111,10 +111,10 @@ def compile_kernel(kernel: Kernel, target: Target, *, alone: bool = False) -> Ar
     )
 
 
-def _in_child(text: str, target: Target) -> llvm.Code:
-    return llvm.Code(
-        *child.run_in_child(
-            f"{llvm.__name__}:generate_parts", text, target.triple, target.cpu, target.features
+def _in_child(text: str, target: Target) -> llvm_backend.Code:
+    return llvm_backend.Code(
+        *worker.run_in_child(
+            f"{llvm_backend.__name__}:generate_parts", text, target.triple, target.cpu, target.features
         )
     )
 
@@ -129,11 +129,11 @@ def link_kernels(parts: Sequence[Artifact], text: str, symbol: str, target: Targ
     optimized = [part.llvm for part in parts]
     where = target.triple, target.cpu, target.features
     if target.native:
-        code = llvm.linked(optimized, text, symbol, *where)
+        code = llvm_backend.linked(optimized, text, symbol, *where)
     else:
-        code = llvm.Code(
-            *child.run_in_child(
-                f"{llvm.__name__}:linked_parts", optimized, text, symbol, *where, timeout=600.0
+        code = llvm_backend.Code(
+            *worker.run_in_child(
+                f"{llvm_backend.__name__}:linked_parts", optimized, text, symbol, *where, timeout=600.0
             )
         )
     return Artifact(target, text, code.optimized, code.assembly, code.object_code, ())
@@ -144,7 +144,7 @@ def native_object(text: str, target: Target) -> Meanwhile[bytes]:
     build = target.build
     if build is not None:
         return Meanwhile(lambda: build(text, target).object_code)
-    return llvm.object_code(text, target.triple, target.cpu, target.features)
+    return llvm_backend.object_code(text, target.triple, target.cpu, target.features)
 
 
 def assembly_of(text: str, target: Target) -> str:

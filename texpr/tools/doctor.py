@@ -7,7 +7,7 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 
 from texpr.runtime import gpu, host
-from texpr.runtime.native import library as native
+from texpr.runtime.native import native_library
 from texpr.support.errors import ResourceError
 from texpr.support.options import current
 from texpr.support.table import aligned
@@ -32,7 +32,7 @@ def doctor(arguments: argparse.Namespace) -> int:
     rows += [
         ("cpu", host.cpu_name()),
         ("cores", str(host.cores())),
-        ("threads", str(native.threads())),
+        ("threads", str(native_library.threads())),
         ("vectors", f"{machine.vector_bytes} bytes, {machine.vector_registers} registers"),
         ("caches", ", ".join(f"{n >> 10} KiB" for n in machine.caches)),
         ("targets", ", ".join(target_names())),

@@ -16,7 +16,7 @@ from texpr.schedule.legality.replay import random_inputs
 from texpr.support.errors import CallError
 from texpr.support.files import write_file
 from texpr.tools.arguments import Commands, add_command, add_operator, add_seed, add_sizes
-from texpr.tools.operators import chosen_ops, options_of
+from texpr.tools.operator_selection import chosen_ops, options_of
 
 MOST_SHOWN = 200
 """Elements of a result that is printed in full."""

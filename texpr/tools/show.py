@@ -8,7 +8,7 @@ from texpr.compiler import Op, schedule
 from texpr.ir.printing.tensor import show_program
 from texpr.targets import default_gpu
 from texpr.tools.arguments import Commands, add_command, add_operator, add_schedule, add_sizes
-from texpr.tools.operators import applied, chosen_ops, options_of
+from texpr.tools.operator_selection import applied, chosen_ops, options_of
 
 STAGES = ("tensor", "loop", "scheduled", "llvm", "asm", "ptx")
 

@@ -13,7 +13,7 @@ from texpr.ir.loop import Kernel, Store
 from texpr.schedule.legality.replay import random_inputs
 from texpr.support.errors import CallError
 from texpr.tools.arguments import Commands, add_command, add_operator, add_schedule, add_seed, add_sizes
-from texpr.tools.operators import applied, chosen_ops, options_of
+from texpr.tools.operator_selection import applied, chosen_ops, options_of
 
 
 def add_parser(commands: Commands) -> None:

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from texpr.tools.arguments import Commands, add_command, add_operator, add_seed, add_sizes
-from texpr.tools.operators import chosen_ops, options_of
+from texpr.tools.operator_selection import chosen_ops, options_of
 from texpr.tune import tune as search
 from texpr.tune.search import STRATEGIES
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from texpr.compiler import Op, schedule
 from texpr.compiler.html import Pane, equations_html, highlighted, page, stages_html
-from texpr.compiler.pipeline import ready
+from texpr.compiler.pass_pipeline import ready
 from texpr.compiler.schedule import Schedule
 from texpr.support.errors import CompileError
 from texpr.support.files import write_file
 from texpr.tools.arguments import Commands, add_command, add_operator, add_schedule, add_sizes
-from texpr.tools.operators import applied, chosen_ops, options_of
+from texpr.tools.operator_selection import applied, chosen_ops, options_of
 
 
 def add_parser(commands: Commands) -> None:

@@ -24,9 +24,9 @@ from texpr.support.progress import bar
 from texpr.targets import find_target
 from texpr.tune.features import describe
 from texpr.tune.learned_model import Model
+from texpr.tune.measurement import Case, compare, measure
 from texpr.tune.space import Point, space_of_function, space_of_script
 from texpr.tune.strategies import Genetic, RandomSearch, Strategy
-from texpr.tune.trial import Case, compare, measure
 
 STRATEGIES: dict[str, Callable[..., Strategy]] = {"model": Model, "genetic": Genetic, "random": RandomSearch}
 BATCH = 8

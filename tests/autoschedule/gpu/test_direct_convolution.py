@@ -138,10 +138,10 @@ def test_what_few_products_have():
     ],
 )
 def test_sums_stay_in_registers(text: str, sizes: dict[str, int], most: int, tmp_path: Path):
-    from texpr.compiler import pipeline
+    from texpr.compiler import pass_pipeline
 
     plan = tx.schedule(tx.op(text), **sizes).auto("sm_80")
-    ptx = compile_kernel(pipeline.prepared(plan.kernel, SM80), SM80).assembly
+    ptx = compile_kernel(pass_pipeline.prepared(plan.kernel, SM80), SM80).assembly
     said = assemble(ptx, "sm_80", tmp_path)
     assert ".local" not in ptx and ptx.count("bar.sync") == 2
     assert " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads" in said

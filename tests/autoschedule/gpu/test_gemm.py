@@ -82,9 +82,9 @@ def compiled(text: str, m: int, n: int, k: int, turned: bool = False) -> str:
 
 
 def _prepared(s: tx.Schedule):
-    from texpr.compiler import pipeline
+    from texpr.compiler import pass_pipeline
 
-    return pipeline.prepared(s.kernel, SM80)
+    return pass_pipeline.prepared(s.kernel, SM80)
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from texpr.autoschedule.gpu import shared_memory as staging
 from texpr.autoschedule.gpu import warpgroup_gemm as by_warpgroups
 from texpr.autoschedule.gpu.gpu_costs import GpuCosts
 from texpr.autoschedule.gpu.persistent_grid import Way, at_once, order_of_rounds, rows_together
-from texpr.compiler import pipeline
+from texpr.compiler import pass_pipeline
 from texpr.ir.expr import Expr, Node, Read, Var, index
 from texpr.ir.interpreter.loop import interpret_kernel
 from texpr.ir.loop import Barrier, Kernel, Store, Wait, WaitProducts
@@ -192,8 +192,8 @@ def test_a_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch):
     assert not equal(kernel, schedule("rows").kernel)
     found = proof(kernel)
     assert found is not None and found.kind == kind
-    monkeypatch.setattr(pipeline, "check_arrivals", lambda kernel: kernel)
-    assert seen(pipeline.prepared(kernel, SM90))
+    monkeypatch.setattr(pass_pipeline, "check_arrivals", lambda kernel: kernel)
+    assert seen(pass_pipeline.prepared(kernel, SM90))
 
 
 def test_copies_of_another_tile_are_found():
@@ -206,8 +206,8 @@ def test_copies_of_another_tile_are_found():
     with pytest.raises(
         ScheduleError, match="is used where another value of it was written last|not proven to compute it"
     ):
-        pipeline.certificate(kernel, problem(case).program, problem(case).sizes)
-    assert seen(pipeline.prepared(kernel, SM90))
+        pass_pipeline.certificate(kernel, problem(case).program, problem(case).sizes)
+    assert seen(pass_pipeline.prepared(kernel, SM90))
 
 
 def _refusal(loops: str, ahead: str, which: str = "rows") -> str:
@@ -289,7 +289,7 @@ def test_assembled(tmp_path: Path):
     without walking, and the same products in the loop.
     """
     s = tx.schedule(tx.op(LINEAR), M=4096, N=4096, K=4096).auto("sm_90a")
-    made = compile_kernel(pipeline.prepared(s.kernel, SM90), SM90)
+    made = compile_kernel(pass_pipeline.prepared(s.kernel, SM90), SM90)
     (launch,) = made.launches
     assert [n.value for n in launch.grid] == [16, 8, 1] and ".reqnctapercluster 2, 1, 1" in made.assembly  # type: ignore[union-attr]
     said = assemble(made.assembly, "sm_90a", tmp_path)

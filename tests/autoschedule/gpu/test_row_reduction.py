@@ -15,7 +15,7 @@ from tests.runtime.emulator.test_fibers import SM80, emulated
 from tests.targets.cases import SOFTMAX, Case, assert_close, kernel_of, problem
 from tests.targets.gpu.test_barriers import BARRIER, CALL, kernel, loop, refusal, tensor, without_barrier
 from tests.targets.gpu.test_ptx import assemble
-from texpr.compiler.pipeline import prepared
+from texpr.compiler.pass_pipeline import prepared
 from texpr.ir.build import add, integer, mul
 from texpr.ir.expr import Read, Var, index
 from texpr.ir.loop import Alloc, Store

@@ -167,9 +167,9 @@ def test_products_of_few_terms_are_assembled(terms: int, tmp_path: Path):
 
 
 def _prepared(s: tx.Schedule):
-    from texpr.compiler import pipeline
+    from texpr.compiler import pass_pipeline
 
-    return pipeline.prepared(s.kernel, SM90)
+    return pass_pipeline.prepared(s.kernel, SM90)
 
 
 OTHERS = {

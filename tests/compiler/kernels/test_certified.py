@@ -12,7 +12,7 @@ import pytest
 
 import texpr as tx
 from texpr import ops
-from texpr.compiler import fallback, pipeline
+from texpr.compiler import fallback, pass_pipeline
 from texpr.compiler.fallback import Fallback
 from texpr.graph import Capture, Plan
 from texpr.ir.dtypes import F32
@@ -31,20 +31,20 @@ def nothing_is_proven(monkeypatch):
     def fail(*_):
         raise tx.CertificateError("not proven", code="certificate")
 
-    monkeypatch.setattr(pipeline, "certificate", fail)
+    monkeypatch.setattr(pass_pipeline, "certificate", fail)
 
 
 @pytest.fixture
 def no_vectors(monkeypatch):
     """Loops with vectors are not proven."""
-    proven = pipeline.certificate
+    proven = pass_pipeline.certificate
 
     def fail(kernel, program, sizes):
         if any(isinstance(n, For) and n.kind == VECTOR for n in walk(kernel)):
             raise tx.CertificateError("vectors are not proven", code="certificate")
         return proven(kernel, program, sizes)
 
-    monkeypatch.setattr(pipeline, "certificate", fail)
+    monkeypatch.setattr(pass_pipeline, "certificate", fail)
 
 
 @pytest.fixture(autouse=True)
@@ -235,7 +235,7 @@ def test_the_search_for_a_plainer_schedule_ends(monkeypatch):
     """The loops as they are written are proven, none that has a step: so many schedules are
     tried, and no more.
     """
-    tried, proven = [], pipeline.certificate
+    tried, proven = [], pass_pipeline.certificate
 
     def fail(kernel, program, sizes):
         tried.append(kernel)
@@ -243,7 +243,7 @@ def test_the_search_for_a_plainer_schedule_ends(monkeypatch):
             raise tx.CertificateError("not proven", code="certificate")
         return proven(kernel, program, sizes)
 
-    monkeypatch.setattr(pipeline, "certificate", fail)
+    monkeypatch.setattr(pass_pipeline, "certificate", fail)
     monkeypatch.setattr(fallback, "MOST_TRIED", 3)
     kernel = (
         tx.schedule(

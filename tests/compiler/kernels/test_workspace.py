@@ -11,7 +11,7 @@ import pytest
 
 import texpr as tx
 from texpr import ops
-from texpr.compiler import pipeline
+from texpr.compiler import pass_pipeline
 from texpr.compiler.kernels.workspace import is_self_contained, scratch_bytes, with_scratch
 from texpr.graph import Capture, Plan
 from texpr.ir.dtypes import F32
@@ -86,7 +86,7 @@ def test_kernels_of_programs_can_be_called():
 
 
 def prepared(s: tx.Schedule):
-    return with_scratch(pipeline.prepared(s.kernel, NATIVE))
+    return with_scratch(pass_pipeline.prepared(s.kernel, NATIVE))
 
 
 def test_a_range_has_one_part_however_often_its_loop_makes_the_buffer():

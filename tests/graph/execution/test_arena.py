@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import texpr as tx
 from texpr import nn, ops
 from texpr.compiler.kernels.aliasing import overwritten
-from texpr.compiler.pipeline import certified_loops
+from texpr.compiler.pass_pipeline import certified_loops
 from texpr.graph import Capture, Plan, Symbolic
 from texpr.graph.execution.arena import lifetimes, make_arena, reuse_in_place
 from texpr.graph.fusion.producer_consumer import tensor_bytes

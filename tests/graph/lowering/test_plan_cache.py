@@ -14,7 +14,7 @@ from texpr.ir.dtypes import F32, I64
 from texpr.ir.printing.tensor import show_program
 from texpr.nn.training.step import TrainingStep
 from texpr.runtime import disk_cache
-from texpr.support.trace import collect
+from texpr.support.instrumentation import collect
 
 
 def planned(**options: object) -> tuple[Plan, bool]:

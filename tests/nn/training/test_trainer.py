@@ -10,7 +10,7 @@ import pytest
 import texpr as tx
 from texpr import nn, ops
 from texpr.graph import Plan
-from texpr.runtime.native import library
+from texpr.runtime.native import native_library
 
 RANDOM = np.random.default_rng(0)
 CENTERS = RANDOM.normal(size=(3, 5)) * 2
@@ -61,10 +61,10 @@ def test_silence(capsys):
 
 
 def test_the_same_seed_gives_the_same_bits():
-    results, threads = [], library.threads()
+    results, threads = [], native_library.threads()
     try:
         for count in (1, 2, 3):
-            library.set_threads(count)
+            native_library.set_threads(count)
             nn.manual_seed(4)
             model = nn.Sequential(
                 nn.Linear(5, 512), nn.ReLU(), nn.Linear(512, 256), nn.Tanh(), nn.Linear(256, 3)
@@ -73,7 +73,7 @@ def test_the_same_seed_gives_the_same_bits():
             history = t.fit(X, Y, epochs=3, batch_size=64, progress=False)
             results.append((history, [p.data.tobytes() for p in model.parameters()]))
     finally:
-        library.set_threads(threads)
+        native_library.set_threads(threads)
     assert results[0] == results[1] == results[2]
 
 

@@ -15,7 +15,7 @@ import texpr as tx
 from tests.runtime.emulator.test_fibers import SM80
 from tests.targets.cases import Case, problem, sizes_of
 from texpr import poly
-from texpr.compiler import pipeline
+from texpr.compiler import pass_pipeline
 from texpr.ir.build import add, mod
 from texpr.ir.expr import Expr, Mod, Node, Read, index
 from texpr.ir.interpreter.loop import interpret_kernel
@@ -66,8 +66,8 @@ def computed(kernel: Kernel, case: Case, backwards: bool) -> np.ndarray:
 
 
 def unproven(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> Kernel:
-    monkeypatch.setattr(pipeline, "check_arrivals", lambda kernel: kernel)
-    return pipeline.prepared(kernel, SM80)
+    monkeypatch.setattr(pass_pipeline, "check_arrivals", lambda kernel: kernel)
+    return pass_pipeline.prepared(kernel, SM80)
 
 
 def test_picture(golden):
@@ -80,7 +80,7 @@ def test_any_number_of_iterations(buffers: int, backwards: bool):
     """One kernel for all sizes, fewer iterations than buffers included. Sums are in order, and
     exact to the last bit.
     """
-    kernel = pipeline.prepared(scheduled(buffers).kernel, SM80)
+    kernel = pass_pipeline.prepared(scheduled(buffers).kernel, SM80)
     assert emit_llvm(kernel, SM80)[0].count("call void @texpr.copy.4(") == 2
     for t in (0, 1, 2, 5, 9):
         np.testing.assert_array_equal(
@@ -90,7 +90,7 @@ def test_any_number_of_iterations(buffers: int, backwards: bool):
 
 @pytest.mark.parametrize("t", (2, 3, 7))
 def test_a_known_number_of_iterations(t: int):
-    kernel = pipeline.prepared(scheduled(3, (("T", t),)).kernel, SM80)
+    kernel = pass_pipeline.prepared(scheduled(3, (("T", t),)).kernel, SM80)
     np.testing.assert_array_equal(computed(kernel, mirrored(t), False), problem(mirrored(t)).expected[0])
 
 
@@ -106,7 +106,7 @@ def twice() -> tx.Schedule:
 @pytest.mark.parametrize("backwards", (False, True))
 def test_a_loop_that_runs_again(backwards: bool):
     """Before its buffers are filled anew, all threads have read the last ones."""
-    kernel = pipeline.prepared(twice().kernel, SM80)
+    kernel = pass_pipeline.prepared(twice().kernel, SM80)
     for r, t in ((3, 1), (2, 2), (3, 5), (2, 0)):
         given = Case("twice", TWICE, ((r, t, 64),), fixed=False)
         np.testing.assert_array_equal(computed(kernel, given, backwards), problem(given).expected[0])
@@ -216,7 +216,7 @@ def test_a_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch):
     found = poly.unproven_copy(kernel)
     assert found is not None and found.kind == kind
     with pytest.raises(ScheduleError, match="asynchronous=True"):
-        pipeline.prepared(kernel, SM80)
+        pass_pipeline.prepared(kernel, SM80)
     wrong = unproven(kernel, monkeypatch)
     expected = problem(mirrored(9)).expected[0]
     assert not all(
@@ -292,7 +292,7 @@ error[pipeline]: only copies to shared memory are asynchronous, and `X_cache` li
 
 def test_a_processor_without_such_copies():
     with pytest.raises(CompileError) as error:
-        pipeline.prepared(scheduled().kernel, find_target("sm_75"))
+        pass_pipeline.prepared(scheduled().kernel, find_target("sm_75"))
     assert (
         str(error.value)
         == """\
@@ -304,7 +304,7 @@ error[target]: this target has no asynchronous copies, and X_cache is filled by 
 def test_copies_that_are_too_small():
     s = tx.schedule(tx.op(MIRRORED.replace("f32", "f16"))).replay(COPIES).pipeline("t", asynchronous=True)
     with pytest.raises(CompileError) as error:
-        emit_llvm(pipeline.prepared(s.kernel, SM80), SM80)
+        emit_llvm(pass_pipeline.prepared(s.kernel, SM80), SM80)
     assert (
         str(error.value)
         == """\

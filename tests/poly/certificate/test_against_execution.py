@@ -23,7 +23,7 @@ from tests.poly.certificate.changes import (
     swapped,
 )
 from tests.poly.certificate.exactly import Wrong, outputs
-from texpr.compiler.pipeline import ready
+from texpr.compiler.pass_pipeline import ready
 from texpr.ir.build import integer
 from texpr.ir.loop import Kernel
 from texpr.ir.printing.loop import full_listing

@@ -12,7 +12,7 @@ from tests.poly.certificate.final_loops import REUSED as KERNELS
 from texpr import autodiff
 from texpr.compiler import load
 from texpr.compiler.imports import LIBRARY
-from texpr.compiler.pipeline import ready
+from texpr.compiler.pass_pipeline import ready
 from texpr.lang import parse_kernel
 from texpr.poly.certificate import certify
 from texpr.tools.bench.certificates import usual

@@ -12,7 +12,7 @@ import pytest
 
 import texpr as tx
 from tests.repo.source import ROOT
-from texpr.compiler.pipeline import ready
+from texpr.compiler.pass_pipeline import ready
 from texpr.lang import parse_kernel
 from texpr.passes import specialize
 from texpr.poly.certificate import certify

@@ -10,7 +10,7 @@ from time import perf_counter
 import pytest
 
 import texpr as tx
-from texpr.compiler.pipeline import ready
+from texpr.compiler.pass_pipeline import ready
 from texpr.ir.printing.loop import show_kernel
 from texpr.lang import parse_kernel
 from texpr.poly.certificate import certify

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 import texpr as tx
-from texpr.compiler.pipeline import ready
+from texpr.compiler.pass_pipeline import ready
 from texpr.ir.expr import Var
 from texpr.ir.loop_kind import InstructionNest
 from texpr.ir.printing.loop import full_listing

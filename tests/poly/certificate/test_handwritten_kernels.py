@@ -10,7 +10,7 @@ import pytest
 
 import texpr as tx
 from tests.poly.certificate.tables import Rows, changed, kernel, out, refused
-from texpr.compiler.pipeline import ready
+from texpr.compiler.pass_pipeline import ready
 from texpr.ir.expr import Read, Select
 from texpr.ir.instructions import INSTRUCTIONS
 from texpr.ir.traverse import rewrite, walk

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 import texpr as tx
-from texpr.compiler.pipeline import ready
+from texpr.compiler.pass_pipeline import ready
 from texpr.lang import parse_kernel
 from texpr.poly.certificate import certify
 

@@ -26,7 +26,7 @@ from tests.poly.certificate.exactly import Wrong, outputs
 from tests.poly.certificate.final_loops import KERNELS as SIMPLE
 from tests.poly.certificate.final_loops import REUSED
 from tests.poly.certificate.test_against_execution import refusal
-from texpr.compiler.pipeline import ready
+from texpr.compiler.pass_pipeline import ready
 from texpr.ir.dtypes import BOOL, numpy_dtype
 from texpr.ir.loop import Barrier, Kernel
 from texpr.ir.printing.loop import full_listing

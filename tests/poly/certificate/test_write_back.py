@@ -8,7 +8,7 @@ import pytest
 
 import texpr as tx
 from tests.poly.certificate.tables import Rows, kernel, refused, under
-from texpr.compiler.pipeline import ready
+from texpr.compiler.pass_pipeline import ready
 from texpr.lang import parse_kernel
 from texpr.poly.certificate import certify
 

@@ -9,7 +9,7 @@ import pytest
 
 import texpr as tx
 from tests.guarded import run
-from texpr.compiler.pipeline import certified_loops
+from texpr.compiler.pass_pipeline import certified_loops
 from texpr.ir.expr import Read
 from texpr.ir.interpreter.loop import interpret_kernel
 from texpr.ir.loop import Kernel, Prefetch

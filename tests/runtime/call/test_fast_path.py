@@ -25,8 +25,7 @@ from tests.runtime.native.threads import at_once
 from texpr.compiler import CompiledKernel, Op
 from texpr.runtime.call import numpy_api
 from texpr.runtime.call.callable import Callable
-from texpr.runtime.native import jit
-from texpr.runtime.native import library as native
+from texpr.runtime.native import jit, native_library
 
 TEXT = """
 op both(A: f32[N], B: f32[N]) -> (C: f32[N], D: f32[N]) { C[i] = A[i] + B[i]  D[i] = A[i] - B[i] }
@@ -460,11 +459,11 @@ def test_a_named_tuple_is_one():
 def test_the_library_reads_where_tuples_have_a_hash(monkeypatch):
     """From Python 3.14 on, a word more lies in front of the items."""
     hash_at = "@python_tuple_hash = internal constant i64"
-    assert f"{hash_at} 0," in native.text() or tuple.__basicsize__ == 32
-    monkeypatch.setitem(native.text.__globals__, "tuple", SimpleNamespace(__basicsize__=32))
-    assert f"{hash_at} 24," in native.text()
-    assert "@python_tuple_items = internal constant i64 32," in native.text()
-    assert jit.compile_as_written(native.text())
+    assert f"{hash_at} 0," in native_library.text() or tuple.__basicsize__ == 32
+    monkeypatch.setitem(native_library.text.__globals__, "tuple", SimpleNamespace(__basicsize__=32))
+    assert f"{hash_at} 24," in native_library.text()
+    assert "@python_tuple_items = internal constant i64 32," in native_library.text()
+    assert jit.compile_as_written(native_library.text())
 
 
 CALLS = 30_000

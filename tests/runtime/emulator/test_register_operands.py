@@ -25,7 +25,7 @@ from tests.targets.cases import Case, kernel_of, problem
 from tests.targets.gpu.sass import count, instructions
 from tests.targets.gpu.test_ptx import assemble
 from tests.targets.gpu.test_warpgroups import SM90, emulated
-from texpr.compiler import pipeline
+from texpr.compiler import pass_pipeline
 from texpr.ir.expr import Node
 from texpr.ir.loop import CommitProducts, WaitProducts
 from texpr.ir.traverse import equal, rewrite, walk
@@ -184,8 +184,8 @@ def test_an_operand_stays_until_products_are_done(monkeypatch: pytest.MonkeyPatc
     ):
         scheduled(AHEAD)
     later_waits = rewrite(scheduled(CLOSE).kernel, lambda n: WaitProducts(1) if is_first_wait(n) else None)
-    monkeypatch.setattr(pipeline, "check_arrivals", lambda kernel: kernel)
-    wrong = pipeline.prepared(later_waits, SM90)
+    monkeypatch.setattr(pass_pipeline, "check_arrivals", lambda kernel: kernel)
+    wrong = pass_pipeline.prepared(later_waits, SM90)
     assert not all(right(computed(wrong, GIVEN, backwards), GIVEN) for backwards in (False, True))
 
 
@@ -196,7 +196,7 @@ def test_the_threads_own_wait_will_do():
     kernel = scheduled(CLOSE).kernel
     change = rewrite(kernel, swapped)
     assert not equal(change, kernel)
-    ready = pipeline.prepared(check_arrivals(change), SM90)
+    ready = pass_pipeline.prepared(check_arrivals(change), SM90)
     assert all(right(computed(ready, GIVEN, backwards), GIVEN) for backwards in (False, True))
 
 

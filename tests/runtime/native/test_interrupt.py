@@ -13,7 +13,7 @@ HEAD = """
 import os, signal, sys, threading, time
 import numpy as np
 from tests.runtime.kernels import slow
-from texpr.runtime.native import library as native
+from texpr.runtime.native import native_library
 
 FOREVER, X = np.int64(300_000_000), np.float32(2)   # about 30 s
 
@@ -175,7 +175,7 @@ def test_a_short_call_that_sees_the_flag_of_another_runs_again():
 import ctypes
 kernel = slow(short_up_to=1)
 assert kernel(np.int64(1), X) == 2
-flag = ctypes.c_int32.from_address(native.symbols()["tx_interrupted"])
+flag = ctypes.c_int32.from_address(native_library.symbols()["tx_interrupted"])
 flag.value = 1
 assert kernel(np.int64(1), X) == 2 and flag.value == 0
 print("ok")

@@ -12,8 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.runtime import kernels
-from texpr.runtime.native import jit
-from texpr.runtime.native import library as native
+from texpr.runtime.native import jit, native_library
 from texpr.runtime.native.loader import load
 from texpr.support.errors import CompileError
 
@@ -47,7 +46,7 @@ define ptr @parallel() { ret ptr @tx_parallel }
     code = jit.compile_text(text)
     for name, symbol in (("get", "tx_interrupted"), ("parallel", "tx_parallel")):
         loaded = load(code, name)
-        assert ctypes.CFUNCTYPE(ctypes.c_void_p)(loaded.address)() == native.symbols()[symbol]
+        assert ctypes.CFUNCTYPE(ctypes.c_void_p)(loaded.address)() == native_library.symbols()[symbol]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +80,7 @@ def test_a_fork_while_another_thread_compiles():
 
     def work():
         while not stop.is_set():
-            jit.compile_text(native.text())
+            jit.compile_text(native_library.text())
             time.sleep(0.002)  # a lock is not fair: give others a turn
 
     worker = threading.Thread(target=work)

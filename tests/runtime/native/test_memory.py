@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from texpr.runtime import host
-from texpr.runtime.native import library as native
+from texpr.runtime.native import native_library
 
 
 def functions():
     """`tx_alloc` and `tx_free`."""
-    symbols = native.symbols()
+    symbols = native_library.symbols()
     alloc = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int64)(symbols["tx_alloc"])
     free = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(symbols["tx_free"])
     return alloc, free

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.runtime.kernels import link
-from texpr.runtime.native import library as native
+from texpr.runtime.native import native_library
 from texpr.support.errors import CallError
 
 COUNT = """
@@ -80,9 +80,9 @@ def call(code, name, counts, n, times=1):
 
 @pytest.fixture
 def pool():
-    before = native.threads()
-    yield native.set_threads
-    native.set_threads(before)
+    before = native_library.threads()
+    yield native_library.set_threads
+    native_library.set_threads(before)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 5, 2])
@@ -151,12 +151,12 @@ def test_the_caller_keeps_its_affinity(code, pool):
 @pytest.mark.parametrize("count", [0, -1, 257])
 def test_impossible_numbers_of_threads_are_refused(count):
     with pytest.raises(CallError) as error:
-        native.set_threads(count)
+        native_library.set_threads(count)
     assert str(error.value) == f"{count} threads; expected 1 to 256"
 
 
 def test_no_range_is_left_out_after_a_signal(code, pool):
-    flag = ctypes.c_int32.from_address(native.symbols()["tx_interrupted"])
+    flag = ctypes.c_int32.from_address(native_library.symbols()["tx_interrupted"])
     pool(2)
     counts = np.zeros(100, np.int32)
     flag.value = 1

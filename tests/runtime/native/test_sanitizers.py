@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from texpr.runtime.native import library as native
+from texpr.runtime.native import native_library
 
-HERE, SOURCES = Path(__file__).parent, Path(native.__file__).parent
+HERE, SOURCES = Path(__file__).parent, Path(native_library.__file__).parent
 CLANG = shutil.which("clang-19") or shutil.which("clang")
 OPTIONS = (
     "-O1",
@@ -60,7 +60,7 @@ def run(sanitizers: str, folder: Path, *sources: Path) -> subprocess.CompletedPr
     """
     items, data = tuple.__basicsize__, bytes.__basicsize__ - 1
     stubs = [f"const long python_tuple_items = {items}, python_tuple_hash, python_bytes_data = {data};"]
-    stubs += [f"void *{name}(void) {{ return 0; }}" for name in native.PYTHON_API]
+    stubs += [f"void *{name}(void) {{ return 0; }}" for name in native_library.PYTHON_API]
     (folder / "stubs.c").write_text("\n".join(stubs))
     layouts = (f"-DITEMS={items}", f"-DDATA={data}")
     command = [str(CLANG), *OPTIONS, *layouts, f"-fsanitize={sanitizers}", *map(str, sources), "stubs.c"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from texpr.runtime.native import library as native
+from texpr.runtime.native import native_library
 
 ROOT = Path(__file__).resolve().parents[3]
 LIBC = set(
@@ -36,7 +36,7 @@ STALE = "the C has changed: run scripts/native.py"
 @pytest.mark.parametrize(("unit", "host"), CASES)
 def test_the_ir_is_of_these_sources(unit, host):
     """Needs no clang: the files say of which sources they are."""
-    stated = re.search(r"(?m)^; sources (\w+)$", native.source(unit, host))
+    stated = re.search(r"(?m)^; sources (\w+)$", native_library.source(unit, host))
     assert stated and stated.group(1) == script.digest(), STALE
 
 
@@ -47,24 +47,25 @@ def test_clang_makes_this_ir_of_the_sources(unit, host):
         pytest.skip(f"no clang here; the files are of clang {script.VERSION}")
     if script.version(compiler) != script.VERSION:
         pytest.skip(f"clang {script.version(compiler)} is here; the files are of clang {script.VERSION}")
-    assert script.compiled(unit, host, compiler) == native.source(unit, host), STALE
+    assert script.compiled(unit, host, compiler) == native_library.source(unit, host), STALE
 
 
 @pytest.mark.parametrize("host", script.HOSTS)
 def test_the_library_defines_and_refers_to_what_is_listed(host):
-    text = native.text(host)
+    text = native_library.text(host)
     external = set(re.findall(r"(?m)^@(\w+) = external", text))
     defined = set(re.findall(r"(?m)^define (?!internal ).*?@(\w+)\(", text))
     defined |= set(re.findall(r"(?m)^@(\w+) = (?!external|internal|private|appending).*?global", text))
-    assert defined == set(native.EXPORTS)
+    assert defined == set(native_library.EXPORTS)
     declared = set(re.findall(r"(?m)^declare .*?@(?!llvm\.)([\w.]+)\(", text))
-    assert declared | external == set(native.PYTHON_API) | LIBC
+    assert declared | external == set(native_library.PYTHON_API) | LIBC
 
 
 @pytest.mark.parametrize("unit", script.UNITS)
 def test_hosts_have_the_same_functions(unit):
     defined = [
-        set(re.findall(r"(?m)^define .*?@(\w+)\(", native.source(unit, host))) for host in script.HOSTS
+        set(re.findall(r"(?m)^define .*?@(\w+)\(", native_library.source(unit, host)))
+        for host in script.HOSTS
     ]
     assert defined[0] == defined[1]
 

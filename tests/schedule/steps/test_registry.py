@@ -17,7 +17,7 @@ from texpr.schedule.script.json_format import from_json
 from texpr.schedule.script.script import Step, parse_script
 from texpr.schedule.script.step_methods import StepMethods
 from texpr.schedule.steps.registry import KINDS, aliases, rules
-from texpr.tools.fuzz.steps import random_step
+from texpr.tools.fuzz.random_steps import random_step
 
 ROOT = Path(__file__).parents[3]
 PRODUCT = "op f(A: f32[N, K], B: f32[K, M]) -> C: f32[N, M] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"
@@ -197,7 +197,7 @@ from importlib import import_module
 import_module("texpr.schedule.steps.loops").__path__.append({str(tmp_path)!r})
 import texpr as tx
 from texpr.schedule.steps.registry import rules
-from texpr.tools.fuzz.steps import random_step
+from texpr.tools.fuzz.random_steps import random_step
 from scripts.steps import written
 op = tx.op({PRODUCT!r})
 s = tx.schedule(op, N=8).twice("i", by=4).double("j")

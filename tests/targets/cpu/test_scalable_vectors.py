@@ -12,7 +12,7 @@ import pytest
 import texpr as tx
 from bench.inner.assembly import inner_loops, on_stack
 from tests.targets.cases import assert_close
-from texpr.compiler import pipeline
+from texpr.compiler import pass_pipeline
 from texpr.ir.interpreter.tensor import interpret
 from texpr.ir.shapes import bind_sizes
 from texpr.runtime.process import qemu
@@ -112,8 +112,8 @@ def emulated(
     """What one object computes on processors whose registers have so many bytes."""
     schedule = tx.schedule(op)
     schedule = schedule.auto(target) if script is None else schedule.replay(script)
-    pipeline.certificate(schedule.kernel, schedule.program, {})
-    kernel = pipeline.prepared(schedule.kernel, find_target(target))
+    pass_pipeline.certificate(schedule.kernel, schedule.program, {})
+    kernel = pass_pipeline.prepared(schedule.kernel, find_target(target))
     code = compile_kernel(kernel, find_target(target), alone=True).object_code
     sizes = {v.name: n for v, n in bind_sizes(schedule.program.inputs, [a.shape for a in given])[0].items()}
     for length in lengths:
@@ -198,7 +198,7 @@ def test_iterations_that_need_each_other():
 def test_other_processors_have_no_such_registers():
     schedule = tx.schedule(tx.op(ADD)).vectorize_scalable("i")
     with pytest.raises(CompileError) as error:
-        pipeline.build_alone(schedule.kernel, find_target("aarch64"))
+        pass_pipeline.build_alone(schedule.kernel, find_target("aarch64"))
     assert str(error.value) == (
         "error[target]: the lanes of `i` are those of registers of any length; this target has none\n"
         "  --> <op>:1:47\n"
@@ -213,7 +213,7 @@ def test_products_of_lanes():
         "i"
     )
     with pytest.raises(CompileError) as error:
-        pipeline.build_alone(schedule.kernel, SVE)
+        pass_pipeline.build_alone(schedule.kernel, SVE)
     assert str(error.value) == (
         "error[target]: a product over the lanes of registers of any length is not one of their "
         "instructions\n"

@@ -11,7 +11,7 @@ import pytest
 
 import texpr as tx
 from tests.guarded import SIDES, run, run_loops
-from texpr.compiler.pipeline import prepared
+from texpr.compiler.pass_pipeline import prepared
 from texpr.lang import parse_kernel
 from texpr.runtime import host
 from texpr.targets import compile_kernel, emit_llvm, find_target

@@ -8,7 +8,7 @@ import pytest
 
 import texpr as tx
 from tests.autoschedule.gpu.test_gemm import HALF
-from texpr.compiler import pipeline
+from texpr.compiler import pass_pipeline
 from texpr.targets import compile_kernel, find_target
 from texpr.targets.gpu.intrinsics import check_intrinsics, first_processor
 from texpr.targets.gpu.ptx import NAMES
@@ -67,7 +67,9 @@ def test_others_are_in_no_table(name: str):
 def test_a_record_that_promises_too_much(schedule: str, processor: str, said: str):
     """The machine of a newer processor on an older one: refused before LLVM sees it."""
     wrong = replace(find_target(processor), machine=find_target(schedule).machine)
-    kernel = pipeline.prepared(tx.schedule(tx.op(HALF), M=512, N=512, K=512).auto(schedule).kernel, wrong)
+    kernel = pass_pipeline.prepared(
+        tx.schedule(tx.op(HALF), M=512, N=512, K=512).auto(schedule).kernel, wrong
+    )
     with pytest.raises(tx.CompileError) as error:
         compile_kernel(kernel, wrong)
     assert str(error.value).startswith(f"error[target]: {said}")

@@ -8,9 +8,9 @@ import pytest
 
 import texpr as tx
 from bench.inner.assembly import inner_loops
-from texpr.compiler import pipeline
+from texpr.compiler import pass_pipeline
 from texpr.targets import emit_llvm, find_target
-from texpr.targets.common import llvm_backend as llvm
+from texpr.targets.common import llvm_backend
 from texpr.targets.emit.pass_selection import is_plain, sums_in_registers
 
 SCALED = "op scaled(X: f32[N, M], b: f32[{of}]) -> Y: f32[N, M] {{ Y[i, j] = X[i, j] * b[{at}] }}"
@@ -22,7 +22,7 @@ def emitted(op: tx.Op, size: int, *, scheduled: bool) -> tuple[bool, str]:
     """
     program, target = op.program(), find_target("native")
     schedule = tx.Schedule(program, dict.fromkeys(program.sizes, size))
-    final = pipeline.prepared((schedule.auto() if scheduled else schedule).kernel, target)
+    final = pass_pipeline.prepared((schedule.auto() if scheduled else schedule).kernel, target)
     return is_plain(final), emit_llvm(final, target)[0]
 
 
@@ -47,12 +47,14 @@ def test_elements_that_move_with_the_innermost_loop_are_plain(text: str, expecte
 def test_few_passes_or_none_make_loops_as_short(name: str):
     plain, text = emitted(getattr(tx.ops, name), 1000, scheduled=True)
     assert plain and (
-        fewer := next((passes for passes in (llvm.NO_PASSES, llvm.FEW_PASSES) if passes in text), "")
+        fewer := next(
+            (passes for passes in (llvm_backend.NO_PASSES, llvm_backend.FEW_PASSES) if passes in text), ""
+        )
     )
     native = find_target("native")
     few, all_of_them = (
-        llvm.generate(each, native.triple, native.cpu, native.features).assembly
-        for each in (text, text.replace(fewer, llvm.FUNCTION_PASSES))
+        llvm_backend.generate(each, native.triple, native.cpu, native.features).assembly
+        for each in (text, text.replace(fewer, llvm_backend.FUNCTION_PASSES))
     )
     assert sum(map(len, inner_loops(few))) <= 1.01 * sum(map(len, inner_loops(all_of_them)))
 
@@ -62,7 +64,7 @@ def test_what_asks_for_its_next_vectors_is_plain():
     schedule = tx.schedule(squash, M=1000, N=1024).replay(
         'split("Y.j", 32)\nvectorize("Y.ji")\nprefetch("X", "Y.jo", 8)'
     )
-    assert is_plain(pipeline.prepared(schedule.kernel, find_target("native")))
+    assert is_plain(pass_pipeline.prepared(schedule.kernel, find_target("native")))
 
 
 PRODUCT = "op product(A: f32[N, N], B: f32[N, N]) -> C: f32[N, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"
@@ -101,7 +103,7 @@ UPDATE = """op update(W: f32[N, N, 1, 1], rate: f64, G: f32[32, N, 16, 16], X: f
 )
 def test_sums_in_registers_are_seen(text: str, size: int, expected: bool):
     program, target = tx.op(text).program(), find_target("x86-64-v4")
-    final = pipeline.prepared(
+    final = pass_pipeline.prepared(
         tx.Schedule(program, dict.fromkeys(program.sizes, size)).auto(target.name).kernel, target
     )
     assert sums_in_registers(final) is expected
@@ -113,8 +115,8 @@ def test_what_stays_the_same_is_read_before_loops(text: str, size: int):
     native = find_target("native")
     _, few = emitted(tx.op(text), size, scheduled=True)
     code = [
-        llvm.generate(each, native.triple, native.cpu, native.features).assembly
-        for each in (few, few.replace(llvm.REGISTER_PASSES, llvm.FUNCTION_PASSES))
+        llvm_backend.generate(each, native.triple, native.cpu, native.features).assembly
+        for each in (few, few.replace(llvm_backend.REGISTER_PASSES, llvm_backend.FUNCTION_PASSES))
     ]
     assert max(map(len, inner_loops(code[0]))) <= 1.05 * max(map(len, inner_loops(code[1])))
 
@@ -128,9 +130,9 @@ def test_few_passes_keep_sums_in_registers(text: str, size: int):
     if not native.machine.vector_registers >= 32:
         pytest.skip("tiles for fewer registers are others")
     _, few = emitted(tx.op(text), size, scheduled=True)
-    assert llvm.REGISTER_PASSES in few
+    assert llvm_backend.REGISTER_PASSES in few
     longest = []
-    for each in (few, few.replace(llvm.REGISTER_PASSES, llvm.FUNCTION_PASSES)):
-        loops = inner_loops(llvm.generate(each, native.triple, native.cpu, native.features).assembly)
+    for each in (few, few.replace(llvm_backend.REGISTER_PASSES, llvm_backend.FUNCTION_PASSES)):
+        loops = inner_loops(llvm_backend.generate(each, native.triple, native.cpu, native.features).assembly)
         longest.append(max((loop for loop in loops if any("fmadd" in n for n in loop)), key=len))
     assert len(longest[0]) <= 1.05 * len(longest[1]) and not any("rsp" in n for n in longest[0])

@@ -16,7 +16,7 @@ from tests.targets.cases import Case, kernel_of, problem, sizes_of
 from tests.targets.gpu.sass import count, instructions
 from tests.targets.gpu.test_ptx import assemble
 from tests.targets.gpu.test_warpgroups import script
-from texpr.compiler import pipeline
+from texpr.compiler import pass_pipeline
 from texpr.support.errors import CompileError, ScheduleError
 from texpr.targets import Artifact, compile_kernel, emit_llvm, emulate, find_target
 
@@ -204,7 +204,7 @@ def test_another_swizzle_is_seen():
 def assembly(target: str, left: str, right: str) -> str:
     s = tx.schedule(tx.op(text(left, right)), M=4096, N=4096, K=4096).auto(target)
     found = find_target(target)
-    return compile_kernel(pipeline.prepared(s.kernel, found), found).assembly
+    return compile_kernel(pass_pipeline.prepared(s.kernel, found), found).assembly
 
 
 @pytest.mark.parametrize(

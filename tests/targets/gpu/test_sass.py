@@ -17,7 +17,7 @@ from tests.runtime.emulator.test_fibers import SM80
 from tests.targets.cases import MATMUL
 from tests.targets.gpu.sass import count, instructions, loops
 from tests.targets.gpu.test_warpgroups import SM90
-from texpr.compiler import pipeline
+from texpr.compiler import pass_pipeline
 from texpr.targets import compile_kernel
 
 SOFTMAX = """
@@ -32,7 +32,7 @@ op softmax(X: f32[M, N]) -> Y: f32[M, N] {
 @cache
 def assembly(text: str, **sizes: int) -> str:
     return compile_kernel(
-        pipeline.prepared(tx.schedule(tx.op(text), **sizes).auto("sm_80").kernel, SM80), SM80
+        pass_pipeline.prepared(tx.schedule(tx.op(text), **sizes).auto("sm_80").kernel, SM80), SM80
     ).assembly
 
 
@@ -123,7 +123,9 @@ def test_attention_by_warpgroups(tmp_path: Path):
     multiply-add, and what a descriptor takes.
     """
     s = tx.schedule(tx.op(ATTENTION), A=64, L=4096, M=4096, D=64).auto("sm_90a")
-    code = instructions(compile_kernel(pipeline.prepared(s.kernel, SM90), SM90).assembly, "sm_90a", tmp_path)
+    code = instructions(
+        compile_kernel(pass_pipeline.prepared(s.kernel, SM90), SM90).assembly, "sm_90a", tmp_path
+    )
     hot = min((body for body in loops(code) if count(body, "HGMMA")), key=len)
     assert in_memory(code) == 0 and count(hot, "HGMMA") == 8 and len(hot) < 430
     assert (

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from texpr import aot
-from texpr.compiler import pipeline
+from texpr.compiler import pass_pipeline
 from texpr.compiler.kernels.certified import CertifiedLoops, with_requested_options
 from texpr.support.once import once
 from texpr.targets import Artifact
@@ -27,7 +27,7 @@ class CCode:
     def renamed(self, name: str) -> Artifact:
         """The kernel under another name."""
         self.loops.prove()
-        return pipeline.build_alone(replace(self.loops.kernel, name=name), self.loops.target)
+        return pass_pipeline.build_alone(replace(self.loops.kernel, name=name), self.loops.target)
 
     @with_requested_options
     def function(self, name: str) -> aot.Function:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, Protocol, TypeVar
 
-from texpr.compiler import kernel_cache, pipeline
+from texpr.compiler import kernel_cache, pass_pipeline
 from texpr.compiler.fallback import DefaultSchedule, Fallback, find_fallback, record_fallback
 from texpr.ir.expr import Var
 from texpr.ir.loop import Kernel
@@ -120,7 +120,7 @@ class CertifiedLoops:
             CertificateError: something is not proven.
         """
         try:
-            return pipeline.certificate(self.kernel, self.program, self.sizes)
+            return pass_pipeline.certificate(self.kernel, self.program, self.sizes)
         except CertificateError as error:
             if self.fallback is not None or self._default is None:
                 raise
@@ -131,8 +131,8 @@ class CertifiedLoops:
         return found[1]
 
     def _certify(self, kernel: Kernel) -> Certificate:
-        pipeline.prepared(kernel, self.target)
-        return pipeline.certificate(kernel, self.program, self.sizes)
+        pass_pipeline.prepared(kernel, self.target)
+        return pass_pipeline.certificate(kernel, self.program, self.sizes)
 
     def fall_back(self, fallback: Fallback) -> None:
         """Use a plainer schedule from now on."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from texpr.compiler import pipeline
+from texpr.compiler import pass_pipeline
 from texpr.compiler.kernels.certified import CertifiedLoops, with_requested_options
 from texpr.compiler.kernels.gpu_resources import occupancy_of
 from texpr.support.errors import CompileError
@@ -18,7 +18,7 @@ class CodeListings(CertifiedLoops):
     def artifact(self) -> Artifact:
         """All that LLVM made: for reading and for saving."""
         self.prove()
-        return pipeline.build(self.kernel, self.target)
+        return pass_pipeline.build(self.kernel, self.target)
 
     @property
     def llvm(self) -> str:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from texpr.compiler import pipeline
+from texpr.compiler import pass_pipeline
 from texpr.compiler.fallback import Fallback
 from texpr.compiler.kernels.call_specification import Specification
 from texpr.compiler.kernels.certified import CertifiedLoops
@@ -36,7 +36,7 @@ class DeviceCode:
         """Args: launches: gives what is launched at symbolic sizes."""
         self.text, self.certificate = text, certificate
         self._target, self._launches = target, launches
-        self._code = gpu.Code(text, lambda: pipeline.assembly(text, target))
+        self._code = gpu.Code(text, lambda: pass_pipeline.assembly(text, target))
         self._loaded: dict[str, gpu.Loaded] = {}
 
     def bound(
@@ -78,7 +78,7 @@ def emitted(kernel: Kernel, target: Target, certificate: str) -> DeviceCode:
     Raises:
         CompileError: the target cannot express the kernel.
     """
-    final = pipeline.prepared(kernel, target)
+    final = pass_pipeline.prepared(kernel, target)
     text, launches = emit_llvm(final, target)
     artifact = Artifact(target, text, "", "", b"", launches, final.temporaries)
     if final.sizes:

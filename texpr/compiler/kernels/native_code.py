@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from texpr.compiler import kernel_cache, pipeline
+from texpr.compiler import kernel_cache, pass_pipeline
 from texpr.compiler.kernel_cache import Built
 from texpr.compiler.kernels.aliasing import overwritten
 from texpr.compiler.kernels.certified import CertifiedLoops, with_requested_options
@@ -123,11 +123,11 @@ class NativeCode:
         ones.
         """
         kernel, target = self.loops.kernel, self.loops.target
-        over = overwritten(pipeline.certified_loops(kernel)) if self.overwriting else ()
-        final = replace(pipeline.prepared(kernel, target), overwrites=over)
+        over = overwritten(pass_pipeline.certified_loops(kernel)) if self.overwriting else ()
+        final = replace(pass_pipeline.prepared(kernel, target), overwrites=over)
         if self.overwriting and not current().guard:
             final = with_scratch(final)
-        with pipeline.object_code(final, target, kept=not key) as code:
+        with pass_pipeline.object_code(final, target, kept=not key) as code:
             certificate = self.loops.prove()
             if self.loops.kernel is not kernel:
                 return None
@@ -145,8 +145,8 @@ def _built(
     """
     facts = (
         kernel_cache.buffers_of(kernel.temporaries),
-        pipeline.duration(final),
-        pipeline.short_up_to(final),
+        pass_pipeline.duration(final),
+        pass_pipeline.short_up_to(final),
         bool(externs_of(kernel)),
         final.overwrites,
         is_self_contained(final),

@@ -29,8 +29,8 @@ from texpr.ir.tensor import Program
 from texpr.ir.verifier.program import verify_program
 from texpr.passes import desugar, hoist
 from texpr.support.errors import CallError
+from texpr.support.instrumentation import run_passes
 from texpr.support.suggest import did_you_mean
-from texpr.support.trace import run_passes
 
 Pass = Callable[[Program], Program]
 

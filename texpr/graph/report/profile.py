@@ -20,7 +20,7 @@ from texpr.graph.lowering.launch_sequence import Launch
 from texpr.graph.passes.flatten_calls import shape_of
 from texpr.graph.report.roofline import least_seconds
 from texpr.ir.dtypes import F32, DType
-from texpr.runtime.native import library
+from texpr.runtime.native import native_library
 from texpr.support.files import write_file
 from texpr.support.table import Table
 
@@ -93,7 +93,7 @@ class Profile:
 
     events: list[Event] = field(default_factory=list)
     began: float = field(default_factory=time.perf_counter)
-    threads: int = field(default_factory=library.threads)
+    threads: int = field(default_factory=native_library.threads)
 
     def run(self, program: str, launches: Sequence[Launch], steps: Sequence[Callable[[], object]]) -> None:
         """Run a plan's kernels one by one."""

@@ -10,7 +10,7 @@ import numpy as np
 from texpr import ops
 from texpr.graph import Symbolic
 from texpr.ir.dtypes import numpy_dtype, stored
-from texpr.nn.core.arguments import float_dtype
+from texpr.nn.core.argument_checks import float_dtype
 from texpr.nn.core.module import Module
 from texpr.nn.core.parameter import Buffer, Parameter
 from texpr.support.errors import CallError

@@ -15,7 +15,7 @@ from texpr.graph.execution.placement import to_host
 from texpr.graph.lazy import Tensor
 from texpr.ir.dtypes import ML_DTYPES, DType, readable
 from texpr.nn.core import pytree
-from texpr.nn.core.arguments import float_dtype
+from texpr.nn.core.argument_checks import float_dtype
 from texpr.nn.core.bounded_cache import LruCache
 from texpr.nn.core.hooks import Handle, Hook, run_forward
 from texpr.nn.core.inputs import NetworkInput, as_input

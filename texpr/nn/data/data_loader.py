@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from texpr.nn.core.arguments import whole
+from texpr.nn.core.argument_checks import whole
 from texpr.nn.data.datasets import TensorDataset
 from texpr.support.errors import CallError, CheckpointError
 from texpr.support.suggest import suggests

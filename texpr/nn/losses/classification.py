@@ -11,7 +11,7 @@ import numpy as np
 from texpr import ops
 from texpr.graph.execution.placement import to_host
 from texpr.graph.lazy import Tensor
-from texpr.nn.core.arguments import number
+from texpr.nn.core.argument_checks import number
 from texpr.nn.core.layer_operations import broadcast, present
 from texpr.nn.core.parameter import Buffer
 from texpr.nn.data.checks import check_labels

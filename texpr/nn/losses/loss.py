@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from texpr import ops
-from texpr.nn.core.arguments import one_of
+from texpr.nn.core.argument_checks import one_of
 from texpr.nn.core.layer_operations import broadcast
 from texpr.nn.core.module import Module
 from texpr.nn.core.parameter import Buffer

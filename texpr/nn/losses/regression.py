@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from texpr import ops
-from texpr.nn.core.arguments import number
+from texpr.nn.core.argument_checks import number
 from texpr.nn.core.layer_operations import broadcast
 from texpr.nn.losses.loss import REDUCTIONS, Loss, as_float
 from texpr.nn.modules.distance import PairwiseDistance

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from texpr import ops
-from texpr.nn.core.arguments import number, one_of, whole
+from texpr.nn.core.argument_checks import number, one_of, whole
 from texpr.nn.core.layer_operations import parameter
 from texpr.nn.core.module import Module
 from texpr.nn.modules.dropout import Seeded

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from texpr import ops
-from texpr.nn.core.arguments import number, whole
+from texpr.nn.core.argument_checks import number, whole
 from texpr.nn.core.module import Module
 from texpr.nn.data.checks import check_labels
 from texpr.nn.modules.containers import ModuleList, Sequential

@@ -8,7 +8,7 @@ from typing import Any
 from texpr import ops
 from texpr.graph import Symbolic
 from texpr.nn import init
-from texpr.nn.core.arguments import whole
+from texpr.nn.core.argument_checks import whole
 from texpr.nn.core.layer_operations import parameter, present, without_batch, zeros
 from texpr.nn.core.module import Module
 from texpr.nn.core.parameter import Parameter

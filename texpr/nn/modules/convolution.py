@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from texpr import ops
-from texpr.nn.core.arguments import one_of, sizes, whole
+from texpr.nn.core.argument_checks import one_of, sizes, whole
 from texpr.nn.core.layer_operations import parameter, present, with_batch
 from texpr.nn.core.module import Module
 from texpr.nn.core.parameter import Parameter

@@ -7,7 +7,7 @@ from typing import Any
 
 from texpr import ops
 from texpr.graph.arrays.operator_texts import broadcast
-from texpr.nn.core.arguments import number
+from texpr.nn.core.argument_checks import number
 from texpr.nn.core.module import Module
 
 

@@ -10,7 +10,7 @@ from texpr import ops
 from texpr.graph import Symbolic
 from texpr.graph.capture.protocol import CaptureLike
 from texpr.nn import init
-from texpr.nn.core.arguments import share
+from texpr.nn.core.argument_checks import share
 from texpr.nn.core.module import Module
 from texpr.nn.core.parameter import Buffer
 from texpr.support.errors import CallError

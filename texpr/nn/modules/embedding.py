@@ -10,7 +10,7 @@ import numpy as np
 from texpr import ops
 from texpr.ir.dtypes import I64
 from texpr.nn import init
-from texpr.nn.core.arguments import number, one_of, whole
+from texpr.nn.core.argument_checks import number, one_of, whole
 from texpr.nn.core.inputs import as_input
 from texpr.nn.core.layer_operations import parameter, present
 from texpr.nn.core.module import Module

@@ -10,7 +10,7 @@ import numpy as np
 
 from texpr import ops
 from texpr.graph import Symbolic
-from texpr.nn.core.arguments import number, sizes
+from texpr.nn.core.argument_checks import number, sizes
 from texpr.nn.core.layer_operations import with_batch, without_batch
 from texpr.nn.core.parameter import Buffer
 from texpr.nn.modules.convolution import Sizes

@@ -12,7 +12,7 @@ import numpy as np
 from texpr import ops
 from texpr.graph import Symbolic
 from texpr.nn import init
-from texpr.nn.core.arguments import number, whole
+from texpr.nn.core.argument_checks import number, whole
 from texpr.nn.core.layer_operations import buffer, parameter, present, with_batch
 from texpr.nn.core.module import Module
 from texpr.nn.core.parameter import Buffer, Parameter

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from texpr import ops
-from texpr.nn.core.arguments import whole
+from texpr.nn.core.argument_checks import whole
 from texpr.nn.core.layer_operations import with_batch
 from texpr.nn.core.module import Module
 from texpr.support.errors import CallError

@@ -8,7 +8,7 @@ from typing import Any
 
 from texpr import ops
 from texpr.nn import init
-from texpr.nn.core.arguments import one_of, share, whole
+from texpr.nn.core.argument_checks import one_of, share, whole
 from texpr.nn.core.layer_operations import parameter, present, with_batch, without_batch, zeros
 from texpr.nn.core.module import Module
 from texpr.nn.modules.dropout import Dropout

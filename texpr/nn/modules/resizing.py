@@ -7,7 +7,7 @@ from math import floor
 from typing import Any
 
 from texpr import ops
-from texpr.nn.core.arguments import number, one_of, whole
+from texpr.nn.core.argument_checks import number, one_of, whole
 from texpr.nn.core.layer_operations import with_batch
 from texpr.nn.core.module import Module
 from texpr.support.errors import CallError

@@ -11,7 +11,7 @@ import numpy as np
 from texpr import ops
 from texpr.ir.dtypes import readable, stored
 from texpr.nn import init
-from texpr.nn.core.arguments import float_dtype, whole
+from texpr.nn.core.argument_checks import float_dtype, whole
 from texpr.nn.core.module import Module
 from texpr.nn.modules.attention import MultiheadAttention
 from texpr.nn.modules.containers import ModuleList

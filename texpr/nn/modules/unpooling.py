@@ -10,7 +10,7 @@ from typing import Any
 from texpr import ops
 from texpr.compiler import Op, op
 from texpr.graph import Symbolic
-from texpr.nn.core.arguments import sizes
+from texpr.nn.core.argument_checks import sizes
 from texpr.nn.core.layer_operations import without_batch
 from texpr.nn.core.module import Module
 from texpr.nn.modules.convolution import Sizes

@@ -9,7 +9,7 @@ import numpy as np
 
 from texpr import ops
 from texpr.graph import Capture, Plan
-from texpr.nn.core.arguments import number
+from texpr.nn.core.argument_checks import number
 from texpr.nn.core.bounded_cache import LruCache
 from texpr.nn.core.module import Module, structure
 from texpr.nn.core.parameter import Buffer

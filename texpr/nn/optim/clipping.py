@@ -10,7 +10,7 @@ import numpy as np
 
 from texpr import ops
 from texpr.graph import Capture, Symbolic, Variable
-from texpr.nn.core.arguments import number
+from texpr.nn.core.argument_checks import number
 from texpr.nn.core.parameter import Parameter
 
 Gradients = Mapping[Parameter, Symbolic]

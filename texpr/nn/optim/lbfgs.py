@@ -14,7 +14,7 @@ from texpr.graph.lazy import Tensor
 from texpr.graph.lazy.lazy_tensor import leaf_of
 from texpr.graph.lazy.making import of_bits, tensor
 from texpr.ir.dtypes import numpy_dtype
-from texpr.nn.core.arguments import whole
+from texpr.nn.core.argument_checks import whole
 from texpr.nn.core.parameter import Parameter
 from texpr.nn.optim.argument_types import Params
 from texpr.nn.optim.line_search import Point, strong_wolfe

@@ -11,7 +11,7 @@ from texpr import ops
 from texpr.graph import Capture, Plan, Symbolic, Variable
 from texpr.graph.arrays.recording import active_capture
 from texpr.ir.dtypes import stored
-from texpr.nn.core.arguments import whole
+from texpr.nn.core.argument_checks import whole
 from texpr.nn.core.bounded_cache import LruCache
 from texpr.nn.core.inputs import as_input
 from texpr.nn.core.parameter import Parameter

@@ -14,7 +14,7 @@ from texpr import ops
 from texpr.compiler import Op
 from texpr.graph import Capture, Symbolic, Variable
 from texpr.ir.dtypes import DTYPES, F32, DType
-from texpr.nn.core.arguments import number, one_of, whole
+from texpr.nn.core.argument_checks import number, one_of, whole
 from texpr.nn.core.parameter import Parameter
 from texpr.support.errors import Error
 

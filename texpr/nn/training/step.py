@@ -13,7 +13,7 @@ import numpy as np
 from texpr.compiler import op
 from texpr.graph import Capture, Plan, Symbolic, Variable
 from texpr.ir.dtypes import F32, DType, accumulator, numpy_dtype
-from texpr.nn.core.arguments import whole
+from texpr.nn.core.argument_checks import whole
 from texpr.nn.core.bounded_cache import LruCache
 from texpr.nn.core.hooks import observe
 from texpr.nn.core.inputs import as_input

@@ -11,7 +11,7 @@ import numpy as np
 
 from texpr.graph import Plan
 from texpr.ir.dtypes import readable
-from texpr.nn.core.arguments import whole
+from texpr.nn.core.argument_checks import whole
 from texpr.nn.core.bounded_cache import LruCache
 from texpr.nn.core.inputs import NetworkInput
 from texpr.nn.core.module import Module, structure

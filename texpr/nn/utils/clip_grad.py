@@ -13,7 +13,7 @@ import numpy as np
 from texpr import ops
 from texpr.graph.lazy import Tensor
 from texpr.graph.lazy.making import tensor
-from texpr.nn.core.arguments import number
+from texpr.nn.core.argument_checks import number
 from texpr.nn.core.parameter import Parameter
 from texpr.nn.optim.clipping import total_norm
 from texpr.support.errors import CallError

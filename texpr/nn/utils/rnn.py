@@ -17,7 +17,7 @@ from texpr import ops
 from texpr.compiler import Op, op
 from texpr.graph import Symbolic
 from texpr.graph.lazy import Tensor
-from texpr.nn.core.arguments import one_of, whole
+from texpr.nn.core.argument_checks import one_of, whole
 from texpr.nn.modules.packed_sequence import PackedSequence
 from texpr.support.errors import CallError
 

@@ -11,7 +11,7 @@ Products of one instruction add to one sum in their order. So
   products that read it: others, too, have waited then. Registers are the thread's own: its wait
   will do.
 
-Groups and waits are counted as those of copies are (`copies`).
+Groups and waits are counted as those of copies are (`copy_arrival`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from texpr.ir.expr import Read
 from texpr.ir.loop import CommitProducts, Kernel, Stmt, Store, WaitProducts, instruction_of
 from texpr.ir.store_kind import ASYNCHRONOUS
 from texpr.ir.traverse import walk
-from texpr.poly.asynchronous.copies import late, reads_at
+from texpr.poly.asynchronous.copy_arrival import late, reads_at
 from texpr.poly.asynchronous.timeline import TimelineBuilder, TimelinePoint, Unproven, Use, issued_use
 
 

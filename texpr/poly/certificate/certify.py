@@ -23,8 +23,8 @@ from texpr.ir.tensor import Program
 from texpr.ir.traverse import equal, substitute
 from texpr.poly.certificate.engine.barrier_intervals import split_at_barriers
 from texpr.poly.certificate.engine.buffer_renaming import rename_reused_buffers
-from texpr.poly.certificate.engine.coverage import uncovered
 from texpr.poly.certificate.engine.dead_statements import remove_dead_statements
+from texpr.poly.certificate.engine.exposed_uses import uncovered
 from texpr.poly.certificate.engine.instance_pairs import Access
 from texpr.poly.certificate.engine.isl_frame import Frame, NotAffine, Parameters
 from texpr.poly.certificate.engine.obligations import (
@@ -40,7 +40,7 @@ from texpr.poly.certificate.engine.privatization import privatize_buffers
 from texpr.poly.certificate.engine.program_semantics import Semantics, index_in_bounds
 from texpr.poly.certificate.engine.races import check_races
 from texpr.poly.certificate.engine.reductions import Reductions, name_of
-from texpr.poly.certificate.engine.statements import Buffer, Statement, extract, parameters_of
+from texpr.poly.certificate.engine.statement_extraction import Buffer, Statement, extract, parameters_of
 from texpr.poly.certificate.engine.value_equality import (
     Disagreement,
     check_call,

@@ -23,7 +23,7 @@ from texpr.poly.constraints.congruence import distinct_arguments
 from texpr.poly.constraints.linear_forms import Form, Key, variable
 from texpr.poly.constraints.solver import OutOfQuota, Question, System, proposed_times, run_within_quota
 from texpr.poly.program.claims import EquationDomain, ProgramProof
-from texpr.poly.program.coverage import Element, elements, writes
+from texpr.poly.program.single_assignment import Element, elements, writes
 
 SOURCE, SINK = 1, 2
 """The copies of variables in a question: the instance that is needed, and the one that needs it."""

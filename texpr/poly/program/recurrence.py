@@ -17,7 +17,7 @@ from texpr.poly.constraints.linear_forms import Truth, fresh, variable
 from texpr.poly.constraints.solver import Question, Region
 from texpr.poly.program.affine_schedule import order_of_places
 from texpr.poly.program.claims import EquationDomain, Example, ProgramProof, telling
-from texpr.poly.program.coverage import Element, elements, writes
+from texpr.poly.program.single_assignment import Element, elements, writes
 from texpr.support.errors import CheckError
 
 ATTEMPTS = 256

@@ -14,7 +14,7 @@ from collections.abc import Callable as Function
 from struct import pack
 from typing import TYPE_CHECKING, Any
 
-from texpr.runtime.native import library as native
+from texpr.runtime.native import native_library
 
 _LONG_LONG, _READ_ONLY, _SSIZE = 17, 1, 19  # kinds of members
 MOST_SERVED = 16
@@ -120,7 +120,7 @@ class Callable(_Word):
         addresses = [id(owner[0]) + bytes.__basicsize__ - 1 for owner in owners]
         listed = pack(f"{len(owners) + 2}q", id(function), len(owners), *addresses)
         self._function, self._asked = function, (listed, function, *owners) if owners else function
-        self._entry = native.symbols()["tx_vectorcall"]
+        self._entry = native_library.symbols()["tx_vectorcall"]
 
 
 def is_native(function: Function[..., object]) -> bool:

@@ -23,7 +23,7 @@ from texpr.runtime.call import numpy_api, value_checks
 from texpr.runtime.call.native_callbacks import take_error
 from texpr.runtime.call.slow_path import SlowCall
 from texpr.runtime.call.spec import CallSpec, DistinctCheck, Form, RangeCheck
-from texpr.runtime.native import library as native
+from texpr.runtime.native import native_library
 from texpr.support.errors import ResourceError
 
 FASTCALL, _KEYWORDS, NO_ARGUMENTS = 0x0080, 0x0002, 0x0004
@@ -305,7 +305,7 @@ def builtin(symbol: str, flags: int, name: str, doc: str, words: bytes, alive: t
         flags: how Python calls it, as `PyMethodDef` has them.
         words: what its code finds at the beginning of `self`.
     """
-    definition = _MethodDef(name.encode(), native.symbols()[symbol], flags, doc.encode() or None)
+    definition = _MethodDef(name.encode(), native_library.symbols()[symbol], flags, doc.encode() or None)
     owner = (words, definition, *alive)
     create = ctypes.pythonapi.PyCFunction_NewEx
     create.restype, create.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]

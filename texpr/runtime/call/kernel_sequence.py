@@ -15,7 +15,7 @@ import numpy as np
 from texpr.runtime.call import value_checks
 from texpr.runtime.call.fast_path import make_function, make_runner
 from texpr.runtime.call.spec import Argument, CallSpec
-from texpr.runtime.native import library as native
+from texpr.runtime.native import native_library
 
 _NO_SIZES = np.empty(0, np.int64)
 _HEAD = 2
@@ -175,7 +175,7 @@ def _runner(
 ) -> Callable[[], object]:
     """A function without arguments that runs a table."""
     spec = CallSpec(name, (Argument("table", table.dtype, table.shape, output=True),))
-    runner = make_runner(native.symbols()["tx_sequence"], spec, keep, lambda: failed(int(table[1])))
+    runner = make_runner(native_library.symbols()["tx_sequence"], spec, keep, lambda: failed(int(table[1])))
     return partial(runner, table, _NO_SIZES)
 
 
@@ -226,7 +226,7 @@ def function(
     arguments += [Argument(f"y{k}", a.dtype, a.shape, output=True) for k, a in enumerate(outputs)]
     kept = (table, last, frame, tuple(entries), tuple(later), keep)
     call = make_function(
-        native.symbols()["tx_function"],
+        native_library.symbols()["tx_function"],
         frame.ctypes.data,
         CallSpec(name, tuple(arguments)),
         lambda: failed(int(table[1])),
@@ -274,9 +274,9 @@ def _address(entry: AnyEntry) -> int:
         case Entry():
             return entry.address
         case SweepEntry():
-            return native.symbols()["tx_sweep"]
+            return native_library.symbols()["tx_sweep"]
         case RangeEntry():
-            return native.symbols()["tx_check_range"]
+            return native_library.symbols()["tx_check_range"]
 
 
 def _slots(entry: AnyEntry) -> list[int]:

@@ -9,7 +9,7 @@ from functools import cache
 
 import numpy as np
 
-from texpr.runtime.native import library as native
+from texpr.runtime.native import native_library
 
 # Places in NumPy's table of C functions, which is stable.
 _NEW_COPY, _NEW_FROM_DESCR, _SET_HANDLER = 85, 94, 304
@@ -93,7 +93,7 @@ def handler() -> object:
     for ever.
     """
     names = ("malloc", "calloc", "realloc", "free")
-    record = _Handler(b"texpr", 1, None, *(native.symbols()[f"tx_numpy_{name}"] for name in names))
+    record = _Handler(b"texpr", 1, None, *(native_library.symbols()[f"tx_numpy_{name}"] for name in names))
     create = ctypes.pythonapi.PyCapsule_New
     create.restype, create.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
     name = ctypes.create_string_buffer(b"mem_handler")

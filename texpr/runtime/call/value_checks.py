@@ -14,8 +14,7 @@ import re
 import llvmlite.binding as llvm
 import numpy as np
 
-from texpr.runtime.native import jit
-from texpr.runtime.native import library as native
+from texpr.runtime.native import jit, native_library
 
 DTYPES = tuple(f"{kind}{bits}" for kind in "iu" for bits in (8, 16, 32, 64))
 """The integer dtypes, in short."""
@@ -25,7 +24,7 @@ def text(check: str, dtype: str, machine: str = platform.machine()) -> str:
     """LLVM IR of a check, `range` or `distinct`, of a dtype such as `i32`. The other checks become
     internal, so that LLVM drops them."""
     others = rf"(?m)^define (?!.*@tx_{check}_{dtype}\()(.*@tx_(range|distinct)_)"
-    return re.sub(others, r"define internal \1", native.source("value_checks", machine))
+    return re.sub(others, r"define internal \1", native_library.source("value_checks", machine))
 
 
 def range_check(dtype: str) -> int:
@@ -56,7 +55,7 @@ def _linked(check: str, dtype: str) -> llvm.ResourceTracker:
 
 @functools.cache
 def _library(check: str, dtype: str) -> llvm.ResourceTracker:
-    code = native.compiled(text(check, dtype), jit.compile_text)
-    library = jit.link(code, (f"tx_{check}_{dtype}",), native.symbols())
+    code = native_library.compiled(text(check, dtype), jit.compile_text)
+    library = jit.link(code, (f"tx_{check}_{dtype}",), native_library.symbols())
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))
     return library

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from functools import cache
 from threading import Lock
 
-from texpr.runtime.gpu.driver import DEFAULT_STREAM, Driver, Facts
+from texpr.runtime.gpu.driver_api import DEFAULT_STREAM, Driver, Facts
 from texpr.runtime.gpu.emulated import EmulatedDriver
 from texpr.runtime.gpu.nvidia import NvidiaDriver
 from texpr.runtime.gpu.pool import Memory, Pool

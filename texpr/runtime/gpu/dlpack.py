@@ -16,8 +16,8 @@ import numpy as np
 
 from texpr.runtime.gpu.array import DeviceArray
 from texpr.runtime.gpu.device import Device, find_device, found_device
-from texpr.runtime.gpu.driver import DEFAULT_STREAM
-from texpr.runtime.native import library as native
+from texpr.runtime.gpu.driver_api import DEFAULT_STREAM
+from texpr.runtime.native import native_library
 from texpr.support.errors import CallError, ResourceError
 
 _NAME, _USED = b"dltensor", b"used_dltensor"
@@ -107,7 +107,7 @@ def exported(array: DeviceArray, stream: int | None = None) -> Any:
         None,
         0,
     )
-    ends = native.symbols()
+    ends = native_library.symbols()
     record = _Managed(tensor, None, _Deleter(ends["tx_dlpack_deleter"]))
     owner = record, shape, array
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(owner))  # the record's holder has a reference to it

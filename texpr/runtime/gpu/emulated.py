@@ -18,7 +18,7 @@ from time import perf_counter
 import numpy as np
 
 from texpr.runtime.emulator import fibers
-from texpr.runtime.gpu.driver import DEFAULT_STREAM, BoxMap, Code, Extents, Facts, OutOfMemory
+from texpr.runtime.gpu.driver_api import DEFAULT_STREAM, BoxMap, Code, Extents, Facts, OutOfMemory
 
 _FIRST_ADDRESS, _LINE, _GAP = 1 << 44, 256, 4096
 _EXTENSION_DEVICE = 12  # DLPack's kDLExtDev

@@ -10,7 +10,7 @@ import numpy as np
 
 from texpr.runtime.gpu.array import DeviceArray, empty
 from texpr.runtime.gpu.device import Device
-from texpr.runtime.gpu.driver import BoxMap, Code, Extents
+from texpr.runtime.gpu.driver_api import BoxMap, Code, Extents
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from texpr.runtime.gpu.driver import BoxMap
+from texpr.runtime.gpu.driver_api import BoxMap
 
 # CUtensorMapDataType, CUtensorMapSwizzle, CUtensorMapL2promotion.
 _TYPES = {

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from texpr.runtime.gpu.driver import BoxMap, Code, Extents, Facts, OutOfMemory
-from texpr.runtime.gpu.library import Library
+from texpr.runtime.gpu.driver_api import BoxMap, Code, Extents, Facts, OutOfMemory
+from texpr.runtime.gpu.driver_library import Library
 from texpr.runtime.gpu.maps import tensor_map
 from texpr.support.errors import CompileError, ResourceError
 

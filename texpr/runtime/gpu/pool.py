@@ -13,7 +13,7 @@ import threading
 from collections import deque
 from dataclasses import dataclass, field
 
-from texpr.runtime.gpu.driver import Driver, OutOfMemory
+from texpr.runtime.gpu.driver_api import Driver, OutOfMemory
 from texpr.support.errors import ResourceError
 
 _SEGMENT = 2 << 20

@@ -16,7 +16,8 @@ Sources are C11 without headers of a C library:
 
 Users have no C compiler, so the LLVM IR of each unit is checked in for each host
 (`library-x86_64.ll`, ...). llvmlite compiles it for the processor at hand when it is first needed.
-Layouts that differ between versions of CPython are constants that `library.py` writes into the IR.
+Layouts that differ between versions of CPython are constants that `native_library.py` writes into
+the IR.
 
 After a change of the C, `python scripts/native.py` writes the `.ll` files anew, with the clang that
 is named there. `tests/runtime/native` compares them. The style of the C is in `.clang-format`.

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 
-from texpr.runtime.native import jit
-from texpr.runtime.native import library as native
+from texpr.runtime.native import jit, native_library
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,8 +32,10 @@ def load(object_code: bytes, symbol: str, functions: Mapping[str, int] | None = 
     Raises:
         CompileError: the code is damaged, lacks `symbol`, or refers to something unknown.
     """
-    known = native.symbols()
+    known = native_library.symbols()
     library = jit.link(
-        object_code, (symbol,), {name: known[name] for name in native.FOR_KERNELS} | dict(functions or {})
+        object_code,
+        (symbol,),
+        {name: known[name] for name in native_library.FOR_KERNELS} | dict(functions or {}),
     )
     return Loaded(library[symbol], library)

@@ -2,7 +2,7 @@
  *
  * The library is one translation unit, `library.c`, which includes the parts. So functions are static, and
  * the compiler inlines across parts. Functions that other code refers to have names that begin with `tx_`;
- * `library.py` lists them (EXPORTS).
+ * `native_library.py` lists them (EXPORTS).
  *
  * It is C11 without a C library's headers: the few functions of libc, CPython and NumPy that it calls are
  * declared here or in the part that calls them. So the same sources compile for each host on any machine, and
@@ -55,8 +55,8 @@ typedef struct {
 enum { NPY_ARRAY_C_CONTIGUOUS = 0x1, NPY_ARRAY_WRITEABLE = 0x400 };
 
 /* Layouts that differ between versions of CPython, in bytes: where a tuple has its items, where it keeps its
- * hash (from CPython 3.14 on; 0 before), where a `bytes` object has its bytes. `library.py` writes the values
- * into the IR. */
+ * hash (from CPython 3.14 on; 0 before), where a `bytes` object has its bytes. `native_library.py` writes the
+ * values into the IR. */
 extern const int64_t python_tuple_items, python_tuple_hash, python_bytes_data;
 
 extern PyObject PyTuple_Type, PyFloat_Type, PyLong_Type, _Py_NoneStruct, _Py_TrueStruct;

@@ -10,12 +10,12 @@ from collections.abc import Iterable
 from texpr.ir.loop import Kernel
 from texpr.ir.machine import Machine
 from texpr.runtime import host
-from texpr.targets.common import llvm_backend as llvm
+from texpr.targets.common import llvm_backend
 from texpr.targets.common.qemu import in_qemu
 from texpr.targets.common.records import Launch, Target
-from texpr.targets.cpu.module import emit_module
+from texpr.targets.cpu.llvm_module import emit_module
 from texpr.targets.cpu.scalable_vectors import ScalableEmitter
-from texpr.targets.emit.instructions import transposes
+from texpr.targets.emit.instruction_emission import transposes
 from texpr.targets.emit.outline_nests import OutliningEmitter
 
 NAMES = ("aarch64", "aarch64+dotprod", "aarch64+bf16", "aarch64+i8mm", "aarch64+sve", "a64fx")
@@ -60,7 +60,14 @@ def target(name: str) -> Target | None:
             instructions=_instructions(host.cpu_features()),
         )
         return Target(
-            name, _TRIPLE, host.cpu_name(), llvm.host_features(), machine, _emit, native=True, emulate=_QEMU
+            name,
+            _TRIPLE,
+            host.cpu_name(),
+            llvm_backend.host_features(),
+            machine,
+            _emit,
+            native=True,
+            emulate=_QEMU,
         )
     if name == "a64fx":
         # Squares are transposed in the lower parts of registers: shuffles of 512 bits go through

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from texpr.ir.loop import Kernel
 from texpr.ir.machine import Machine
 from texpr.runtime import host
-from texpr.targets.common import llvm_backend as llvm
+from texpr.targets.common import llvm_backend
 from texpr.targets.common.qemu import in_qemu
 from texpr.targets.common.records import Launch, Target
 from texpr.targets.cpu.amx_tiles import (
@@ -19,10 +19,10 @@ from texpr.targets.cpu.amx_tiles import (
     AmxEmitter,
     uses_tiles,
 )
-from texpr.targets.cpu.module import emit_module
+from texpr.targets.cpu.llvm_module import emit_module
 from texpr.targets.cpu.nan_tracking import NanTrackingEmitter
 from texpr.targets.cpu.x86_emitters import Avx512Emitter, ShortVectorEmitter, X86Emitter
-from texpr.targets.emit.instructions import transposes
+from texpr.targets.emit.instruction_emission import transposes
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def target(name: str) -> Target | None:
             name,
             _TRIPLE,
             host.cpu_name(),
-            llvm.host_features(),
+            llvm_backend.host_features(),
             _host_machine(),
             _emit,
             native=True,

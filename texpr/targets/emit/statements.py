@@ -29,7 +29,7 @@ from texpr.passes.analysis.row_major import flat_index
 from texpr.passes.analysis.substitution import folded
 from texpr.support.errors import CompileError
 from texpr.targets.emit.function import Value, constant, iota, memory_type, register_type
-from texpr.targets.emit.instructions import emit_instruction
+from texpr.targets.emit.instruction_emission import emit_instruction
 from texpr.targets.emit.parallel_loops import ParallelLoops
 
 

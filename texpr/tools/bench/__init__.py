@@ -1,10 +1,10 @@
 """`python -m texpr bench`: measurements of texpr with their bars, and trials of the whole library.
 
 Each file is a command: `frontend`, `proofs`, `compile` (`compiling`), `calls` (`calling`), `grad`
-(`gradients`), `certificates`, `coverage`, `targets`, `onnx` (`onnx_cases`), `saving`
+(`gradient_cost`), `certificates`, `coverage`, `targets`, `onnx` (`onnx_cases`), `saving`
 (`onnx_saving`). `measured` has the operators and schedules that several of them use.
 """
 
-from texpr.tools.bench.command import add_parser
+from texpr.tools.bench.bench_command import add_parser
 
 __all__ = ["add_parser"]

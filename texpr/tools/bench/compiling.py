@@ -18,9 +18,9 @@ from collections.abc import Iterator, Mapping
 from statistics import median
 
 from texpr.compiler import op, schedule
+from texpr.support.instrumentation import collect
 from texpr.support.options import options
 from texpr.support.table import Table
-from texpr.support.trace import collect
 from texpr.tools.arguments import Commands, add_command, add_runs
 from texpr.tools.bench.bars import verdict
 from texpr.tools.bench.measured import COMPILED

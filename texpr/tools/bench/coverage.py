@@ -15,7 +15,7 @@ from texpr import autodiff
 from texpr.compiler import Op, Schedule, load, op
 from texpr.compiler.fallback import DefaultSchedule, find_fallback
 from texpr.compiler.imports import library_files
-from texpr.compiler.pipeline import certificate
+from texpr.compiler.pass_pipeline import certificate
 from texpr.ir.expr import Var
 from texpr.ir.printing.tensor import show_program
 from texpr.ir.shapes import evaluate_size
@@ -24,7 +24,7 @@ from texpr.support.errors import CertificateError, Error
 from texpr.support.progress import bar
 from texpr.tools.arguments import Commands, add_command, add_library, add_part, add_seed, part_of_all
 from texpr.tools.bench.certificates import MOST_TRIES, sizes_like, usual
-from texpr.tools.fuzz.operators import operator_text
+from texpr.tools.fuzz.random_operators import operator_text
 
 SIZES = (1, 2, 7, 33, 520)
 """Extents: one, two, below a vector, above a vector, above a tile of the second cache."""

@@ -6,7 +6,7 @@ import argparse
 from collections import Counter
 
 from texpr.compiler.fallback import fallbacks
-from texpr.onnx import converters as table
+from texpr.onnx import converters
 from texpr.onnx.backend import cases, left_out, outcome
 from texpr.tools.arguments import part_of_all
 
@@ -44,5 +44,5 @@ def bench_onnx(arguments: argparse.Namespace) -> int:
             )
         )
     )
-    print(f"operators with a converter: {len(table.CONVERTERS)}")
+    print(f"operators with a converter: {len(converters.CONVERTERS)}")
     return 0

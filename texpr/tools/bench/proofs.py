@@ -15,7 +15,7 @@ from typing import Any
 
 from texpr import poly
 from texpr.compiler import op, schedule
-from texpr.compiler.pipeline import certified_loops
+from texpr.compiler.pass_pipeline import certified_loops
 from texpr.compiler.schedule import Schedule
 from texpr.schedule.script.script import parse_script
 from texpr.support.table import Table

@@ -5,11 +5,11 @@ The language: `texts` and `programs` make text number k of a seed: random bytes,
 operators with tokens exchanged, and programs that mostly mean something. `trial` reads, prints,
 compiles and runs one text and says what went wrong.
 
-Schedules: `operators` writes operators (one in ten is the library's), `steps` chooses steps for a
-kernel, `cases` puts both together. `schedule_trial` applies the steps and holds every verdict
-against enumeration: `instances` runs a kernel over terms in place of numbers, `judge` compares two
-kernels, looks for iterations that meet, and looks whether the witness of a refusal is one. The
-tests draw from the same generators.
+Schedules: `random_operators` writes operators (one in ten is the library's), `random_steps` chooses
+steps for a kernel, `cases` puts both together. `schedule_trial` applies the steps and holds every
+verdict against enumeration: `instances` runs a kernel over terms in place of numbers, `judge`
+compares two kernels, looks for iterations that meet, and looks whether the witness of a refusal is
+one. The tests draw from the same generators.
 
 Default schedules: `defaults` has `auto()` choose the steps for operators at sizes beside tiles, and
 for empty ones, for every target.
@@ -19,10 +19,10 @@ Gradients: `differentiable` writes operators with conditions, ranges and indices
 accepted when printed, equals differences, and when compiled touches nothing behind its arrays
 (`tx.options(guard=)`).
 
-`language`, `schedules`, `defaults` and `gradients` are the parts that `command` drives; `shrink`
-cuts a finding down while the same thing still goes wrong.
+`language`, `schedules`, `defaults` and `gradients` are the parts that `fuzz_command` drives;
+`shrink` cuts a finding down while the same thing still goes wrong.
 """
 
-from texpr.tools.fuzz.command import add_parser
+from texpr.tools.fuzz.fuzz_command import add_parser
 
 __all__ = ["add_parser"]

@@ -15,9 +15,9 @@ from texpr.ir.printing.tensor import show_program
 from texpr.schedule.script.script import Step, parse_script
 from texpr.schedule.steps.registry import aliases, rules
 from texpr.tools.bench.certificates import small
-from texpr.tools.fuzz.operators import operator_text
 from texpr.tools.fuzz.programs import program_text
-from texpr.tools.fuzz.steps import steps_for
+from texpr.tools.fuzz.random_operators import operator_text
+from texpr.tools.fuzz.random_steps import steps_for
 
 MOST_STEPS = 7
 _STEP = re.compile(r"^({})\(.*\)$".format("|".join((*rules(), *aliases()))))

@@ -15,7 +15,7 @@ from time import process_time
 import numpy as np
 
 from texpr.compiler.op import Op, op
-from texpr.compiler.pipeline import certificate
+from texpr.compiler.pass_pipeline import certificate
 from texpr.compiler.schedule import Schedule, schedule
 from texpr.ir.expr import Call, Const, Div, Pow, Var
 from texpr.ir.interpreter.arithmetic import load
@@ -41,7 +41,7 @@ from texpr.support.options import options
 from texpr.tools.fuzz.cases import Case, Choose
 from texpr.tools.fuzz.instances import TooLarge
 from texpr.tools.fuzz.judge import disagreement, races, unreal
-from texpr.tools.fuzz.steps import constant_extents
+from texpr.tools.fuzz.random_steps import constant_extents
 from texpr.tools.fuzz.trial import SIDES, Finding, exception
 
 STEP_SECONDS = 10.0

@@ -12,7 +12,7 @@ import pytest
 
 import texpr as tx
 from texpr.autoschedule.driver import auto
-from texpr.compiler.pipeline import certificate
+from texpr.compiler.pass_pipeline import certificate
 from texpr.ir.dtypes import BF16, rounded
 from texpr.ir.instructions import INSTRUCTIONS
 from texpr.ir.loop import Store

@@ -15,7 +15,7 @@ from tests.runtime.emulator.test_fibers import SM80, emulated
 from tests.targets.cases import Case, kernel_of, problem
 from tests.targets.gpu.test_barriers import CALL, without_barrier
 from tests.targets.gpu.test_ptx import assemble
-from texpr.compiler import pipeline
+from texpr.compiler import pass_pipeline
 from texpr.targets import compile_kernel, emit_llvm
 
 HEADS = """
@@ -70,7 +70,7 @@ def test_certified(case: Case):
 @pytest.mark.parametrize(("text", "sizes"), [(HEADS, "HST"), (CHOSEN, "HST"), (TRIANGLE, "HLM")])
 def test_one_launch_without_spills(text: str, sizes: str, tmp_path: Path):
     plan = tx.schedule(tx.op(text), **dict(zip(sizes, (16, 512, 512))), D=64, E=64).auto("sm_80")
-    ptx = compile_kernel(pipeline.prepared(plan.kernel, SM80), SM80).assembly
+    ptx = compile_kernel(pass_pipeline.prepared(plan.kernel, SM80), SM80).assembly
     said = assemble(ptx, "sm_80", tmp_path)
     assert said.count("Compiling entry function") == 1 and ".local" not in ptx
     assert " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads" in said

@@ -16,7 +16,7 @@ from tests.runtime.emulator.test_fibers import SM80, emulated
 from tests.targets.cases import Case, problem
 from tests.targets.gpu.sass import count, instructions, loops
 from tests.targets.gpu.test_barriers import OF_WARP, without_barrier
-from texpr.compiler import pipeline
+from texpr.compiler import pass_pipeline
 from texpr.ir.loop import Wait
 from texpr.ir.traverse import rewrite
 from texpr.support.errors import ScheduleError
@@ -91,7 +91,7 @@ def test_a_wait_matters():
         ),
     )
     with pytest.raises(ScheduleError, match="not proven to have arrived"):
-        pipeline.certificate(late, problem(CASES[0]).program, problem(CASES[0]).sizes)
+        pass_pipeline.certificate(late, problem(CASES[0]).program, problem(CASES[0]).sizes)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_faults_are_refused(right: str, wrong: str, said: str):
     assert right in script
     other = tx.Schedule(given.program, given.sizes).replay(script.replace(right, wrong))
     with pytest.raises(tx.Error, match=said):
-        emit_llvm(pipeline.prepared(other.kernel, SM80), SM80)
+        emit_llvm(pass_pipeline.prepared(other.kernel, SM80), SM80)
 
 
 def test_on_tensor_cores(tmp_path: Path):
@@ -121,7 +121,7 @@ def test_on_tensor_cores(tmp_path: Path):
     from registers: scores are not stored.
     """
     plan = tx.schedule(tx.op(HALF), H=16, S=512, T=512, D=64, E=64).auto("sm_80")
-    ptx = compile_kernel(pipeline.prepared(plan.kernel, SM80), SM80).assembly
+    ptx = compile_kernel(pass_pipeline.prepared(plan.kernel, SM80), SM80).assembly
     assert ptx.count(".entry") == 1
     code = instructions(ptx, "sm_80", tmp_path)
     hot = max(loops(code), key=lambda body: count(body, "HMMA"))

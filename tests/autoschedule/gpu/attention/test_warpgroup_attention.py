@@ -23,7 +23,7 @@ from tests.targets.gpu.test_ptx import assemble
 from tests.targets.gpu.test_warpgroups import SM90
 from texpr import poly
 from texpr.autoschedule.gpu.attention.warpgroup_attention import ByTwoWarpgroups, ByWarpgroup
-from texpr.compiler import pipeline
+from texpr.compiler import pass_pipeline
 from texpr.ir.expr import Node, index
 from texpr.ir.loop import Barrier, Commit, CommitProducts, For, Kernel, Wait, WaitProducts
 from texpr.ir.loop_kind import Thread
@@ -77,7 +77,7 @@ def test_emulated(case: Case):
         and lines.count("commit_mma_group") == 2
         and "bulk_copy(" in lines
     )
-    kernel = pipeline.prepared(scheduled(case).kernel, SM90)
+    kernel = pass_pipeline.prepared(scheduled(case).kernel, SM90)
     number = CASES.index(case)
     assert all(
         right(computed(kernel, case, backwards), case)
@@ -116,7 +116,7 @@ def test_assembled(name: str, tmp_path: Path):
     """
     d, e = SIZES[name]
     s = tx.schedule(tx.op(HALF), H=32, S=1024, T=1024, D=d, E=e).auto("sm_90a")
-    ptx = compile_kernel(pipeline.prepared(s.kernel, SM90), SM90).assembly
+    ptx = compile_kernel(pass_pipeline.prepared(s.kernel, SM90), SM90).assembly
     said = assemble(ptx, "sm_90a", tmp_path)
     assert ptx.count(".entry") == 1 and ".local" not in ptx and "C75" not in said
     assert " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads" in said
@@ -179,7 +179,7 @@ def test_a_fault_is_found(fault: str):
 
 
 def emulated(change: Callable[[str], str], case: Case, backwards: bool) -> np.ndarray:
-    kernel = pipeline.prepared(scheduled(case).kernel, SM90)
+    kernel = pass_pipeline.prepared(scheduled(case).kernel, SM90)
     text, launches = emit_llvm(kernel, SM90)
     changed = change(text)
     assert changed != text

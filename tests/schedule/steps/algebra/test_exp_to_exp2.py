@@ -14,7 +14,7 @@ from tests.runtime.emulator.test_fibers import SM80, emulated
 from tests.schedule.steps.algebra.altered import certified_with
 from tests.targets.cases import Case, problem
 from tests.targets.gpu.sass import count, instructions
-from texpr.compiler import pipeline
+from texpr.compiler import pass_pipeline
 from texpr.ir.expr import Call, Const, Mul, Node
 from texpr.support.errors import ScheduleError
 from texpr.targets import compile_kernel, emit_llvm
@@ -125,7 +125,9 @@ def test_on_a_gpu(tmp_path: Path):
     case = Case("e", EXP, ((64,),))
     np.testing.assert_allclose(emulated(case, script)[0], problem(case).expected[0], rtol=1e-6)
     s = tx.schedule(tx.op(EXP), N=64).replay(script)
-    code = instructions(compile_kernel(pipeline.prepared(s.kernel, SM80), SM80).assembly, "sm_80", tmp_path)
+    code = instructions(
+        compile_kernel(pass_pipeline.prepared(s.kernel, SM80), SM80).assembly, "sm_80", tmp_path
+    )
     assert count(code, "MUFU.EX2") == 1 and count(code, "FFMA") == 0 and count(code, "FMUL") <= 1
 
 
@@ -133,9 +135,9 @@ def test_other_powers_of_2_are_as_near_on_a_gpu_as_anywhere():
     """The processor's instruction is coarser than the bound of `exp2`, and 0 too early."""
     operator = EXP.replace("exp(", "exp2(")
     llvm = {
-        text: emit_llvm(pipeline.prepared(tx.schedule(tx.op(text), N=64).replay(script).kernel, SM80), SM80)[
-            0
-        ]
+        text: emit_llvm(
+            pass_pipeline.prepared(tx.schedule(tx.op(text), N=64).replay(script).kernel, SM80), SM80
+        )[0]
         for text, script in (
             (operator, 'bind("i", "thread.x")\n'),
             (EXP, 'exp_to_exp2("Y")\nbind("i", "thread.x")\n'),

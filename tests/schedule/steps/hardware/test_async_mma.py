@@ -19,7 +19,7 @@ from tests.targets.gpu.sass import count, instructions, loops
 from tests.targets.gpu.test_ptx import assemble
 from tests.targets.gpu.test_warpgroups import SM90, script
 from texpr import poly
-from texpr.compiler import pipeline
+from texpr.compiler import pass_pipeline
 from texpr.ir.build import mod
 from texpr.ir.expr import Mod, Node, index
 from texpr.ir.interpreter.loop import interpret_kernel
@@ -194,9 +194,9 @@ def refused_and_made(
     found = poly.unproven_product(wrong)
     assert found is not None and found.kind == kind
     with pytest.raises(ScheduleError, match="async_mma and commit_mma_group place waits"):
-        pipeline.prepared(wrong, SM90)
-    monkeypatch.setattr(pipeline, "check_arrivals", lambda kernel: kernel)
-    return pipeline.prepared(wrong, SM90)
+        pass_pipeline.prepared(wrong, SM90)
+    monkeypatch.setattr(pass_pipeline, "check_arrivals", lambda kernel: kernel)
+    return pass_pipeline.prepared(wrong, SM90)
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -21,7 +21,7 @@ from tests.targets.gpu.sass import count, instructions
 from tests.targets.gpu.test_ptx import assemble
 from tests.targets.gpu.test_warpgroups import SM90, script
 from texpr import poly
-from texpr.compiler import pipeline
+from texpr.compiler import pass_pipeline
 from texpr.ir.build import add, mod, select, sub
 from texpr.ir.expr import Node, Select, Var, index
 from texpr.ir.interpreter.loop import interpret_kernel
@@ -269,8 +269,8 @@ def test_a_fault_is_seen_by_the_emulator(fault: str, monkeypatch: pytest.MonkeyP
     too many, copies that nobody waits for. (A last phase that never ends is seen by nobody.)
     """
     case, _ = CASES["rows"]
-    monkeypatch.setattr(pipeline, "check_arrivals", lambda kernel: kernel)
-    kernel = pipeline.prepared(rewrite(schedule("rows").kernel, FAULTS[fault][0]), SM90)
+    monkeypatch.setattr(pass_pipeline, "check_arrivals", lambda kernel: kernel)
+    kernel = pass_pipeline.prepared(rewrite(schedule("rows").kernel, FAULTS[fault][0]), SM90)
 
     def seen(backwards: bool) -> bool:
         try:

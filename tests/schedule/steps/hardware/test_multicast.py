@@ -32,7 +32,7 @@ from tests.targets.gpu.sass import count, instructions
 from tests.targets.gpu.test_ptx import assemble
 from tests.targets.gpu.test_warpgroups import SM90
 from texpr import poly
-from texpr.compiler import pipeline
+from texpr.compiler import pass_pipeline
 from texpr.ir.build import compare
 from texpr.ir.expr import Node, Read, index
 from texpr.ir.interpreter.loop import interpret_kernel
@@ -234,8 +234,8 @@ def test_a_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch):
     if (
         "along another" not in fault and "one block" not in fault
     ):  # there is no code for that axis, and barriers stand under no condition
-        monkeypatch.setattr(pipeline, "check_arrivals", lambda kernel: kernel)
-        assert caught(pipeline.prepared(wrong, SM90), case)
+        monkeypatch.setattr(pass_pipeline, "check_arrivals", lambda kernel: kernel)
+        assert caught(pass_pipeline.prepared(wrong, SM90), case)
 
 
 @pytest.mark.parametrize("which", ("columns", "walking"))
@@ -243,11 +243,11 @@ def test_products_of_other_blocks_are_waited_for(which: str, monkeypatch: pytest
     """In front of the barrier of the cluster, not behind it: the next copies overwrite what
     products read.
     """
-    monkeypatch.setattr(pipeline, "check_arrivals", lambda kernel: kernel)
+    monkeypatch.setattr(pass_pipeline, "check_arrivals", lambda kernel: kernel)
     wrong = rewrite(schedule(which).kernel, swapped)
     found = poly.unproven_product(wrong)
     assert poly.unproven_copy(wrong) is None and found is not None and found.kind == "operand"
-    assert caught(pipeline.prepared(wrong, SM90), CASES[which][0])
+    assert caught(pass_pipeline.prepared(wrong, SM90), CASES[which][0])
 
 
 @pytest.mark.parametrize("fault", [f for f in FAULTS if "begins" not in f and f != "tiles that differ"])
@@ -262,11 +262,13 @@ def test_for_all_sizes(fault: str):
 
 @pytest.mark.parametrize("which", ("done at once", "walking", "by threads"))
 def test_reads_of_other_blocks_are_waited_for(which: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(pipeline, "check_arrivals", lambda kernel: kernel)
+    monkeypatch.setattr(pass_pipeline, "check_arrivals", lambda kernel: kernel)
     wrong = rewrite(schedule(which).kernel, _of_a_block)
     found = poly.unproven_copy(wrong)
     assert (
-        found is not None and found.kind == "turn" and caught(pipeline.prepared(wrong, SM90), CASES[which][0])
+        found is not None
+        and found.kind == "turn"
+        and caught(pass_pipeline.prepared(wrong, SM90), CASES[which][0])
     )
 
 

@@ -13,7 +13,7 @@ import texpr as tx
 from tests.compare import assert_same_bits
 from tests.properties.schedule.drawing import random_arrays
 from tests.schedule.steps.cases import EIGHT, listing, refusals
-from texpr.compiler.pipeline import ready
+from texpr.compiler.pass_pipeline import ready
 from texpr.ir.index.uncollapse import parted
 from texpr.ir.interpreter.loop import ORDERS, interpret_kernel
 from texpr.ir.interpreter.tensor import interpret

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from texpr.nn.core.arguments import whole
+from texpr.nn.core.argument_checks import whole
 from texpr.nn.optim.lr_scheduler.plateau import ReduceLROnPlateau
 from texpr.nn.optim.lr_scheduler.scheduler import LRScheduler
 from texpr.nn.optim.optimizer import Optimizer

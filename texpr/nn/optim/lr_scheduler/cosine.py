@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import cos, pi
 
-from texpr.nn.core.arguments import number, whole
+from texpr.nn.core.argument_checks import number, whole
 from texpr.nn.optim.lr_scheduler.scheduler import LRScheduler
 from texpr.nn.optim.optimizer import Optimizer
 

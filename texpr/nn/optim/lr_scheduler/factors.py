@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from texpr.nn.core.arguments import number, share, whole
+from texpr.nn.core.argument_checks import number, share, whole
 from texpr.nn.optim.lr_scheduler.scheduler import LRScheduler
 from texpr.nn.optim.optimizer import Optimizer
 from texpr.support.errors import CallError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf
 
-from texpr.nn.core.arguments import number, whole
+from texpr.nn.core.argument_checks import number, whole
 from texpr.nn.optim.lr_scheduler.scheduler import LRScheduler, per_group
 from texpr.nn.optim.optimizer import Optimizer
 from texpr.support.errors import CallError

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from math import inf, isnan
 from typing import Any
 
-from texpr.nn.core.arguments import one_of
+from texpr.nn.core.argument_checks import one_of
 from texpr.nn.training.protocol import TrainerLike
 from texpr.support.errors import CallError
 from texpr.support.suggest import KnowsArguments, suggests

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from texpr.nn.core.arguments import number, whole
+from texpr.nn.core.argument_checks import number, whole
 from texpr.nn.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 from texpr.nn.training.callbacks.callback import Best, Callback, measured
 from texpr.nn.training.protocol import TrainerLike

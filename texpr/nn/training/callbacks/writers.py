@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from texpr.nn.checkpoint import require_safetensors
-from texpr.nn.core.arguments import whole
+from texpr.nn.core.argument_checks import whole
 from texpr.nn.training.callbacks.callback import Best, Callback, measured
 from texpr.nn.training.protocol import TrainerLike
 from texpr.support.extras import needs

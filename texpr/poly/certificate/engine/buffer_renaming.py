@@ -32,7 +32,7 @@ from texpr.poly.certificate.engine.isl_frame import Frame, structurally_equal
 from texpr.poly.certificate.engine.obligations import Proof, Refuted, ReusedBuffer
 from texpr.poly.certificate.engine.program_semantics import Total, at_instance
 from texpr.poly.certificate.engine.reductions import folds_instances
-from texpr.poly.certificate.engine.statements import Buffer, Nest, Statement, as_written, extract
+from texpr.poly.certificate.engine.statement_extraction import Buffer, Nest, Statement, as_written, extract
 from texpr.poly.certificate.engine.value_tracing import Invariant, access, read_domains, reindex
 
 _SET, _IN = isl.dim_type.set, isl.dim_type.in_

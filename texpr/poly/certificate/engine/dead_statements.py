@@ -10,7 +10,7 @@ from texpr.ir.expr import Node
 from texpr.ir.loop import For, If, Kernel, Store
 from texpr.ir.traverse import rewrite
 from texpr.poly.certificate.engine.obligations import Proof
-from texpr.poly.certificate.engine.statements import extract
+from texpr.poly.certificate.engine.statement_extraction import extract
 
 
 def remove_dead_statements(proof: Proof) -> Proof | None:

@@ -13,7 +13,7 @@ from texpr.poly.certificate.engine.case_split import is_integer_condition
 from texpr.poly.certificate.engine.isl_frame import structurally_equal
 from texpr.poly.certificate.engine.obligations import Proof, Refuted, conjuncts, instances, outside_domain
 from texpr.poly.certificate.engine.program_semantics import Definition, at_instance, index_in_bounds
-from texpr.poly.certificate.engine.statements import Statement
+from texpr.poly.certificate.engine.statement_extraction import Statement
 
 When = Sequence[tuple[Expr, bool]]
 """Conditions, and whether they hold."""

@@ -12,7 +12,7 @@ from texpr.ir.build import compare, conjunction, disjunction
 from texpr.ir.expr import Expr, Read, Tensor, Var, index
 from texpr.ir.traverse import substitute, tensors, variables, walk
 from texpr.poly.certificate.engine.isl_frame import Frame, find_equal
-from texpr.poly.certificate.engine.statements import Statement
+from texpr.poly.certificate.engine.statement_extraction import Statement
 from texpr.support.frozen_dataclass import node, record
 
 _SET = isl.dim_type.set

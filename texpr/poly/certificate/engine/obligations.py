@@ -24,7 +24,7 @@ from texpr.poly.certificate.engine.program_semantics import (
     at_instance,
     index_in_bounds,
 )
-from texpr.poly.certificate.engine.statements import Nest, Statement
+from texpr.poly.certificate.engine.statement_extraction import Nest, Statement
 
 _SET, _PARAM = isl.dim_type.set, isl.dim_type.param
 

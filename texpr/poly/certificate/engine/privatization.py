@@ -16,7 +16,7 @@ from texpr.ir.expr import Node, Read, Tensor
 from texpr.ir.loop import Alloc, For, If, Kernel
 from texpr.ir.traverse import rewrite, walk
 from texpr.poly.certificate.engine.obligations import Proof
-from texpr.poly.certificate.engine.statements import Nest, Statement, expressions, extract
+from texpr.poly.certificate.engine.statement_extraction import Nest, Statement, expressions, extract
 
 
 def privatize_buffers(proof: Proof) -> Proof | None:

@@ -23,7 +23,7 @@ from texpr.poly.certificate.engine.instance_pairs import (
 )
 from texpr.poly.certificate.engine.obligations import Proof, Refuted
 from texpr.poly.certificate.engine.reductions import Reductions, is_order_sensitive, name_of
-from texpr.poly.certificate.engine.statements import Nest, Statement, as_written
+from texpr.poly.certificate.engine.statement_extraction import Nest, Statement, as_written
 from texpr.poly.certificate.engine.value_tracing import (
     access,
     defining_writes,

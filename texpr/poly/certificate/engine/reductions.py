@@ -13,7 +13,7 @@ from texpr.ir.build import compare, conjunction, integer, negation
 from texpr.ir.expr import Expr, Read, Tensor, Var
 from texpr.ir.store_kind import START
 from texpr.ir.traverse import children, substitute, variables
-from texpr.poly.certificate.engine.coverage import without_shared_conditions
+from texpr.poly.certificate.engine.exposed_uses import without_shared_conditions
 from texpr.poly.certificate.engine.instance_pairs import (
     Access,
     InstancePair,
@@ -28,7 +28,12 @@ from texpr.poly.certificate.engine.instance_pairs import (
 from texpr.poly.certificate.engine.isl_frame import Bounds, Frame, same_operation
 from texpr.poly.certificate.engine.obligations import Proof, Refuted, ReusedBuffer, instances, outside_domain
 from texpr.poly.certificate.engine.program_semantics import Definition, Total, at_instance, index_in_bounds
-from texpr.poly.certificate.engine.statements import Buffer, Statement, holds_fold_parts, partials_merged_by
+from texpr.poly.certificate.engine.statement_extraction import (
+    Buffer,
+    Statement,
+    holds_fold_parts,
+    partials_merged_by,
+)
 from texpr.poly.certificate.engine.value_tracing import Tracer, access, definition_accesses, update_accesses
 
 

@@ -13,7 +13,7 @@ from texpr.ir.expr import And, Expr, Or, Read, Select
 from texpr.ir.loop import Store
 from texpr.ir.traverse import walk
 from texpr.poly.certificate.engine.obligations import Proof, outside_domain
-from texpr.poly.certificate.engine.statements import Statement
+from texpr.poly.certificate.engine.statement_extraction import Statement
 
 
 def is_part_of_value(s: Statement, e: Expr, read: Read) -> bool:

@@ -17,7 +17,7 @@ from texpr.ir.loop import ExternCall, For, Store
 from texpr.ir.store_kind import PARTIAL_START
 from texpr.ir.tensor import Invoke
 from texpr.ir.traverse import children, postorder, variables, walk, with_children
-from texpr.poly.certificate.engine.coverage import (
+from texpr.poly.certificate.engine.exposed_uses import (
     uncovered,
     uncovered_in_iteration,
     without_shared_conditions,
@@ -39,7 +39,13 @@ from texpr.poly.certificate.engine.obligations import (
     instances,
 )
 from texpr.poly.certificate.engine.program_semantics import Total, at_instance
-from texpr.poly.certificate.engine.statements import Buffer, Statement, expressions, reads, statement
+from texpr.poly.certificate.engine.statement_extraction import (
+    Buffer,
+    Statement,
+    expressions,
+    reads,
+    statement,
+)
 from texpr.poly.certificate.engine.undefined_reads import (
     instances_outside_domain,
     is_copy,

@@ -60,7 +60,9 @@ def measure(case: Case, script: str, timeout: float) -> tuple[float, str]:
     not count.
     """
     try:
-        return float(run_in_child("texpr.tune.trial:measure_here", asdict(case), script, timeout=timeout)), ""
+        return float(
+            run_in_child("texpr.tune.measurement:measure_here", asdict(case), script, timeout=timeout)
+        ), ""
     except (CompileError, ScheduleError) as error:
         return inf, error.message
     except (Error, AssertionError) as error:
@@ -73,7 +75,7 @@ def compare(case: Case, scripts: Sequence[str], timeout: float) -> list[float]:
     Raises:
         CompileError: the process died.
     """
-    return run_in_child("texpr.tune.trial:compare_here", asdict(case), list(scripts), timeout=timeout)
+    return run_in_child("texpr.tune.measurement:compare_here", asdict(case), list(scripts), timeout=timeout)
 
 
 # In the other process.

@@ -43,8 +43,8 @@ from texpr.poly.certificate import Certificate, certify
 from texpr.runtime.call.spec import Duration
 from texpr.runtime.disk_cache import shared
 from texpr.support.errors import CertificateError, ScheduleError
+from texpr.support.instrumentation import run_passes, timed, traced
 from texpr.support.options import current
-from texpr.support.trace import run_passes, timed, traced
 from texpr.targets import Artifact, Target, assembly_of, compile_kernel, emit_llvm, native_object
 
 read_with(parse_kernel)

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
+from texpr.support.instrumentation import collect, run_passes, timed
 from texpr.support.options import options
-from texpr.support.trace import collect, run_passes, timed
 
 
 def double(x: int) -> int:

@@ -11,7 +11,7 @@ from texpr.ir.loop import Alloc, For, Kernel, Store
 from texpr.ir.loop_kind import PARALLEL
 from texpr.ir.traverse import statements, walk
 from texpr.support.options import current
-from texpr.targets.common import llvm_backend as llvm
+from texpr.targets.common import llvm_backend
 from texpr.targets.common.records import symbol_of
 from texpr.targets.emit.function import Function, Scoped, Value
 from texpr.targets.emit.loop_carried import carries
@@ -145,9 +145,9 @@ def _passes(emitter: Emitter) -> str:
         return ""
     if not is_plain(emitter.kernel):
         return (
-            llvm.REGISTER_PASSES
+            llvm_backend.REGISTER_PASSES
             if emitter.adds_addresses and sums_in_registers(emitter.kernel)
-            else llvm.FUNCTION_PASSES
+            else llvm_backend.FUNCTION_PASSES
         )
     floats = all(t.dtype.is_float for t in emitter.kernel.outputs)
     # Of functions that are computed in wider numbers, constants fill the registers: where they are
@@ -155,7 +155,11 @@ def _passes(emitter: Emitter) -> str:
     converts = any(
         isinstance(n, Cast) for s in statements(emitter.kernel) if isinstance(s, Store) for n in walk(s.value)
     )
-    return llvm.NO_PASSES if floats and not converts and not emitter.slow_paths else llvm.FEW_PASSES
+    return (
+        llvm_backend.NO_PASSES
+        if floats and not converts and not emitter.slow_paths
+        else llvm_backend.FEW_PASSES
+    )
 
 
 def _allocate_outside(emitter: Emitter, kernel: Kernel) -> None:

@@ -17,8 +17,7 @@ from pathlib import Path
 
 import llvmlite.binding as llvm
 
-from texpr.runtime import disk_cache as cache
-from texpr.runtime import host
+from texpr.runtime import disk_cache, host
 from texpr.runtime.native import jit
 from texpr.support.errors import CallError
 from texpr.support.options import current, watch
@@ -138,7 +137,7 @@ def _library() -> llvm.ResourceTracker:
 
 def compiled(text: str, make: Callable[[str], bytes]) -> bytes:
     """Object code of LLVM IR, made once per machine if there is a disk cache."""
-    store = cache.shared()
+    store = disk_cache.shared()
     key = repr(("native", text, host.cpu_name(), host.cpu_features(), llvm.llvm_version_info))
     code = store.get(key)
     if code is None:

@@ -15,9 +15,9 @@ from texpr.poly.constraints.solver import OutOfQuota, run_within_quota
 from texpr.poly.program.bounds import access_checks, check_extents, check_range, check_reductions
 from texpr.poly.program.calls import check_call
 from texpr.poly.program.claims import ProgramProof
-from texpr.poly.program.coverage import definition_checks
 from texpr.poly.program.distinct_rows import check_distinct
 from texpr.poly.program.recurrence import check_order
+from texpr.poly.program.single_assignment import definition_checks
 from texpr.support.errors import CheckError
 
 _DONE: OrderedDict[int, tuple[Program, tuple[Expr, ...]]] = OrderedDict()

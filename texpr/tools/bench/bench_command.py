@@ -11,7 +11,7 @@ from texpr.tools.bench import (
     compiling,
     coverage,
     frontend,
-    gradients,
+    gradient_cost,
     plans,
     proofs,
     targets,
@@ -21,7 +21,7 @@ from texpr.tools.bench import (
 def add_parser(commands: Commands) -> None:
     """Add the command `bench` and its parts."""
     parts = add_commands(add_command(commands, "bench", None, "measure texpr, and try the operator library"))
-    for part in (frontend, proofs, compiling, calling, plans, gradients, certificates, coverage, targets):
+    for part in (frontend, proofs, compiling, calling, plans, gradient_cost, certificates, coverage, targets):
         part.add_parser(parts)
     add_part(add_command(parts, "onnx", _onnx, "run the node tests of ONNX, and count those that pass"))
     add_part(

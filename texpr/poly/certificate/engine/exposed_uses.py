@@ -1,4 +1,4 @@
-"""Coverage of uses by writes: the uses that no write of their element precedes."""
+"""Upward-exposed uses: those that no write of their element precedes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from texpr.poly.certificate.engine.instance_pairs import (
 )
 from texpr.poly.certificate.engine.isl_frame import structurally_equal
 from texpr.poly.certificate.engine.obligations import conjuncts
-from texpr.poly.certificate.engine.statements import Statement
+from texpr.poly.certificate.engine.statement_extraction import Statement
 
 
 def uncovered(a: Access, sources: Sequence[Access], facts: isl.Set) -> isl.Set:
