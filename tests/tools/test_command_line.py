@@ -271,6 +271,7 @@ def test_the_tree_of_commands():
         "proofs",
         "compile",
         "calls",
+        "plans",
         "grad",
         "certificates",
         "coverage",

@@ -6,6 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from texpr.support.suggest import known_arguments
+
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
@@ -13,10 +15,11 @@ def recorded(method: Method) -> Method:
     """Mark a method that applies operators to its operands and looks at no value of a tensor: one
     may find the calls that it recorded before in the place of running the method.
     """
+    known = known_arguments(method)
 
     @functools.wraps(method)
     def call(self: Any, *args: Any, **options: Any) -> Any:
-        return self.recorded_call(method, args, options)
+        return self.recorded_call(known, args, options)
 
     return call  # type: ignore[return-value]
 

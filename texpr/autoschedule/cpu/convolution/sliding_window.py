@@ -111,28 +111,9 @@ def find_window(builder: ScheduleBuilder, nest: Nest) -> Window | NoMatch:
         for still in (False, True)
     )
     guarded = any(boundary_iterations(nest, n) != (0, 0) for n in positions)
-    width = register_tiling.tile_width(constant_extent(lane), lanes)
-    values = 1 if builder.machine.has_memory_operands else CONVOLUTION_COSTS.value_registers
-    most = max(1, (builder.machine.vector_registers - values) // (width // lanes) - 1)
     layout = ChannelLayout.LAST if nest.accesses[0].stride(lane.var) == 1 else ChannelLayout.FIRST
-    most = (
-        most
-        if guarded or layout is ChannelLayout.FIRST
-        else min(most, register_tiling.most_rows(image, positions[-1]))
-    )
-    sizes = constant_extent(positions[-1]), constant_extent(positions[0]) if len(positions) > 1 else 1
-    height, taps = (
-        register_tiling.tile_height(most, *sizes),
-        register_tiling.last_taps(nest, image, positions[-1])
-        if builder.machine.has_memory_operands
-        else None,
-    )
-    step = register_tiling.position_step(image, positions[-1])
-    tile = taps and register_tiling.tile_with_taps(
-        builder.machine.vector_registers, width // lanes, sizes, step, constant_extent(taps)
-    )
-    if tile is not None:
-        width, height = tile[0] * lanes, tile[1]
+    masked = guarded or layout is ChannelLayout.FIRST
+    width, height, taps = _tile(builder, nest, image, positions, constant_extent(lane), masked)
     images = tuple(n for n in shared if n not in positions)
     return Window(
         nest,
@@ -149,8 +130,33 @@ def find_window(builder: ScheduleBuilder, nest: Nest) -> Window | NoMatch:
         guarded,
         width,
         height,
-        taps if tile is not None else None,
+        taps,
     )
+
+
+def _tile(
+    builder: ScheduleBuilder, nest: Nest, image: Access, positions: list[For], channels: int, masked: bool
+) -> tuple[int, tuple[int, int], For | None]:
+    """Lanes and positions of a tile, and the loop over a row of the window whose values all stay in
+    registers, if they do.
+
+    Args:
+        masked: rows of the image are read under masks, or from a copy.
+    """
+    lanes, machine = builder.vector_lanes(nest), builder.machine
+    width = register_tiling.tile_width(channels, lanes)
+    values = 1 if machine.has_memory_operands else CONVOLUTION_COSTS.value_registers
+    most = max(1, (machine.vector_registers - values) // (width // lanes) - 1)
+    if not masked:
+        most = min(most, register_tiling.most_rows(image, positions[-1]))
+    sizes = constant_extent(positions[-1]), constant_extent(positions[0]) if len(positions) > 1 else 1
+    height = register_tiling.tile_height(most, *sizes)
+    taps = register_tiling.last_taps(nest, image, positions[-1]) if machine.has_memory_operands else None
+    step = register_tiling.position_step(image, positions[-1])
+    tile = taps and register_tiling.tile_with_taps(
+        machine.vector_registers, width // lanes, sizes, step, constant_extent(taps)
+    )
+    return (width, height, None) if tile is None else (tile[0] * lanes, tile[1], taps)
 
 
 def _first_parts(nest: Nest, lanes: int) -> tuple[For, Access, Access] | None:
