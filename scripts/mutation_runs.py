@@ -284,11 +284,12 @@ def install(tree: Path, mutant: Mutant) -> None:
         at = inspect.getattr_static(at, name)
     found = at.fget if isinstance(at, property) else at.func if isinstance(at, cached_property) else at
     function = inspect.unwrap(found)  # type: ignore[arg-type]
-    if (
-        code is None
-        or not isinstance(function, FunctionType)
-        or len(code.co_freevars) != len(function.__code__.co_freevars)
-    ):
+    if code is None or not isinstance(function, FunctionType):
+        raise LookupError(mutant.function)
+    cells = function.__code__.co_freevars
+    if not code.co_freevars:  # the change took `super()` away, which has a cell
+        code = code.replace(co_freevars=cells)
+    if len(code.co_freevars) != len(cells):
         raise LookupError(mutant.function)
     function.__code__ = code
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -21,6 +22,29 @@ def scripts() -> tuple[ModuleType, ModuleType]:
     finally:
         sys.path.pop(0)
     return mutants, mutate
+
+
+def test_a_change_that_takes_super_away_is_put_in_place(tmp_path: Path):
+    """A function without `super()` has no cell for its class."""
+    sys.path[:0] = [str(ROOT / "scripts"), str(tmp_path)]
+    try:
+        import mutation_runs
+        from mutants import mutants as all_mutants
+
+        path = Path("has_super.py")
+        text = "class A(dict):\n    def __init__(self, a, b):\n        super().__init__(a=a).get(b)\n"
+        (tmp_path / path).write_text(text + "        self.b = b\n", encoding="utf-8")
+        made = importlib.import_module("has_super")
+        function = made.A.__init__
+        before = function.__code__
+        changes = [m for m in all_mutants(tmp_path, path) if m.function == "A.__init__"]
+        for mutant in changes:
+            function.__code__ = before
+            mutation_runs.install(tmp_path, mutant)
+            assert function.__code__ is not before
+        assert any("super" in m.key for m in changes)
+    finally:
+        del sys.path[:2]
 
 
 CHANGED = {
