@@ -84,7 +84,13 @@ def test_nothing_is_composed_again(monkeypatch: pytest.MonkeyPatch):
     x, y = (tx.tensor(np.arange(6, dtype="f4").reshape(2, 3) + k) for k in (0, 1))
 
     def compute() -> list[Any]:
-        return [((x * y + x).tanh() * y - 0.5).sum(1), x @ y.T, x.reshape(3, 2).mean(0, keepdims=True)]
+        chosen = np.where(x > 2, np.maximum(x, y), np.exp(y) * 0.5)
+        return [
+            ((x * y + x).tanh() * y - 0.5).sum(1),
+            x @ y.T,
+            x.reshape(3, 2).mean(0, keepdims=True),
+            chosen,
+        ]
 
     expected = [each.numpy() for each in compute()]
     monkeypatch.setattr(operator_texts, "written", None)
@@ -107,6 +113,14 @@ def test_numbers_that_are_equal_and_of_other_types():
     assert [str((x + n).dtype) for n in (1, 1.0, True, 1, 1.0, True)] == ["i32", "f64", "i32"] * 2
     y = tx.tensor(np.array([[1.0, 2.0]]))
     assert [y.sum(axis).shape for axis in (0, 1, None, 0)] == [(2,), (1,), (), (2,)]
+
+
+def test_functions_of_numpy_that_look_at_values_are_run_each_time():
+    for values in ([1.0, 2.0, 2.0], [3.0, 3.0, 3.0], [0.0, 2.0, 0.0]):
+        x = tx.tensor(np.array(values))
+        np.testing.assert_array_equal(np.asarray(np.unique(x)), np.unique(values))
+        np.testing.assert_array_equal(np.asarray(np.where(x > 1)[0]), np.where(np.array(values) > 1)[0])
+        assert np.allclose(x, values) and not np.array_equal(x, np.array(values) + 1)
 
 
 def test_values_are_no_part_of_recipes():

@@ -9,6 +9,7 @@ they are refused.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from inspect import signature
 from string import ascii_letters
 from typing import Any
@@ -18,6 +19,7 @@ import numpy as np
 from texpr import ops
 from texpr.graph.arrays import array_functions
 from texpr.graph.arrays.array_functions import cast_any, common_dtype, is_number, operand
+from texpr.graph.arrays.recorded import Recorded
 from texpr.graph.arrays.recording import is_recording
 from texpr.ir.dtypes import BOOL
 from texpr.support.errors import CallError
@@ -34,6 +36,18 @@ def dispatch(function: Callable[..., Any], arguments: Sequence[Any], options: Ma
         CallError: it gives floats without a gradient, of a tensor that requires one; an operator
             refuses the arguments.
     """
+    if arguments and function in FUNCTIONS and isinstance(arguments[0], Recorded):
+        return arguments[0].recorded_call(_method(function), tuple(arguments[1:]), dict(options))
+    return _run(function, arguments, options)
+
+
+@cache
+def _method(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of NumPy's as a method of its first argument; the same object each time."""
+    return lambda *arguments, **options: _run(function, arguments, options)
+
+
+def _run(function: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
     own = _own(function, arguments, options)
     if own is not None and (result := own(*arguments, **options)) is not NotImplemented:
         return result

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from texpr.graph.arrays import array_functions, binary
+from texpr.graph.arrays.recorded import Recorded
 from texpr.support.errors import CallError
 
 _OPERATORS: dict[str, Callable[..., Any]] = {
@@ -58,6 +60,18 @@ def apply_ufunc(name: str, method: str, inputs: tuple[Any, ...], options: dict[s
     Raises:
         CallError: tensors have no such function.
     """
+    if method == "__call__" and not options and isinstance(inputs[0], Recorded):
+        return inputs[0].recorded_call(_method(name), inputs[1:], {})
+    return _run(name, method, inputs, options)
+
+
+@cache
+def _method(name: str) -> Callable[..., Any]:
+    """A universal function as a method of its first operand; the same object each time."""
+    return lambda *inputs: _run(name, "__call__", inputs, {})
+
+
+def _run(name: str, method: str, inputs: tuple[Any, ...], options: dict[str, object]) -> Any:
     if method == "__call__" and not options:
         if name in binary.NAMES:
             return binary.apply_binary(name, *inputs)

@@ -474,6 +474,8 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         return int(self.item())
 
     def __array__(self, dtype: object = None, copy: bool | None = None) -> np.ndarray:
+        if (seen := observation.get()) is not None:
+            seen.pure = False
         if type(self.value) is np.ndarray and dtype is None and not copy and not self.dtype.as_bits:
             return self.value
         if self.device != gpu.HOST:
