@@ -23,7 +23,7 @@ from texpr.graph.execution.placement import device_of, to_host
 from texpr.graph.lazy.computation_cache import ComputationCache
 from texpr.graph.lazy.dlpack_dtypes import coded
 from texpr.graph.lazy.recipes import MOST as MOST_RECIPES
-from texpr.graph.lazy.recipes import RECIPES, Observation, Recipe, Spec, call_key, observation
+from texpr.graph.lazy.recipes import RECIPES, Observation, Recipe, Spec, call_key, observation, static_key
 from texpr.ir.dtypes import DType, number, readable
 from texpr.ir.shapes import Shape, caller_shape
 from texpr.ir.tensor import Program
@@ -364,6 +364,8 @@ class Tensor(ArrayMethods, gpu.Exchanged):
             )
 
     def __getitem__(self, key: object) -> Tensor:
+        if static_key(key) is not None:
+            return self.recorded_call(array_functions.select, (key,), {})
         # How many elements a mask chooses is known once it is computed; so is whether places are in
         # bounds.
         known = tuple(

@@ -175,8 +175,25 @@ def call_key(
             operands.append(x)
         elif t is float:
             key += (t, x.hex())
-        elif t in _STATIC or t is DType or t is tuple and all(type(n) is int for n in x):
+        elif t in _STATIC:
             key += (t, x)
+        elif (part := static_key(x)) is not None:
+            key.append(part)
         else:
             return None
     return tuple(key)
+
+
+def static_key(value: object) -> tuple | None:
+    """The part of a key for an argument that is compared by its value: a dtype, a slice, or a tuple
+    of such and of numbers; None of others.
+    """
+    t = type(value)
+    if t in _STATIC or t is DType or value is Ellipsis:
+        return t, value
+    if t is slice:
+        return t, value.start, value.stop, value.step, *map(type, (value.start, value.stop, value.step))  # type: ignore[attr-defined]
+    if t is tuple:
+        parts = tuple(map(static_key, value))  # type: ignore[arg-type]
+        return None if None in parts else (t, parts)
+    return None
