@@ -38,8 +38,6 @@ CLAUSE = re.compile(
 """Words that begin a noun clause in the place of a noun, or a reference to a thing without its name.
 A docstring begins with a noun or an imperative, that of a predicate with "True if".
 """
-STILL_CLAUSES = {"autoschedule"}
-"""Parts some of whose docstrings still begin so."""
 TEXTS = ("*.py", "*.md", "*.tx", "*.toml", "*.txt", "*.lark", "Makefile", "run")
 
 
@@ -118,12 +116,7 @@ def clauses(module: ast.Module) -> list[str]:
 
 
 def test_docstrings_begin_with_a_noun_or_a_verb():
-    found = [
-        f'{path}: "{line}"'
-        for path in package_files()
-        if part_of(path) not in STILL_CLAUSES
-        for line in clauses(tree(path))
-    ]
+    found = [f'{path}: "{line}"' for path in package_files() for line in clauses(tree(path))]
     assert not found, "\n".join(found)
 
 

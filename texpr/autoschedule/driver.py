@@ -43,7 +43,7 @@ class Choice:
     decisions: tuple[Decision, ...]
 
     def explain(self) -> str:
-        """Which template took which nest, and why those before it did not."""
+        """The template of each nest, and why those before it did not."""
         return show_decisions(self.decisions, len(self.steps))
 
 

@@ -100,7 +100,7 @@ class ScheduleBuilder:
         return next(t for t in self.kernel.temporaries if t.name == buffer.name)
 
     def can_apply(self, name: str, /, *args: object, **options: object) -> bool:
-        """Whether a step is legal here; it is not taken."""
+        """True if a step is legal here; it is not taken."""
         before = self.checkpoint()
         found = self.try_apply(name, *args, **options)
         self.rollback(before)
@@ -134,7 +134,7 @@ class ScheduleBuilder:
         return [integer(n.extent) for n in self.loops(loop)] or [1]
 
     def exceeds_l2(self, nest: Nest, access: Access) -> bool:
-        """What a nest reads there does not stay in the second cache."""
+        """True if the part of a tensor that a nest reads does not stay in the second cache."""
         used = prod(constant_extent(n) for n in nest.loops if access.stride(n.var) != 0)
         return bool(self.machine.caches) and used * access.tensor.dtype.bytes > self.machine.caches[:2][-1]
 

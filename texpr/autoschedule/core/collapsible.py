@@ -9,8 +9,8 @@ from texpr.ir.traverse import variables
 
 
 def are_one(nest: Nest, outer: For, inner: For) -> bool:
-    """Whether each access moves by one iteration of the outer loop as by all of the inner one, and
-    nothing asks for an iteration of either, which would be computed for each element then.
+    """True if each access moves by one iteration of the outer loop as by all of the inner one, and
+    no index condition names either loop: it would be computed for each element then.
     """
     if variables(*nest.conditions) & {outer.var, inner.var}:
         return False

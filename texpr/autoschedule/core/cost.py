@@ -1,4 +1,4 @@
-"""What elements cost to compute, and which tensors cost less to compute again than to store and
+"""Costs of elements, and of tensors: which tensors cost less to compute again than to store and
 read.
 """
 
@@ -17,8 +17,8 @@ SLOW = {Div: COSTS.division, Pow: COSTS.power, FloorDiv: COSTS.division, Mod: CO
 
 
 def should_inline(kernel: Kernel, tensor: Tensor, machine: Machine) -> bool:
-    """Whether a temporary is worth inlining: it is computed element by element, and again
-    nowhere more often than it is worth.
+    """True if a temporary is worth inlining: it is computed element by element, and again nowhere
+    more often than it is worth.
     """
     placed = [(above, s) for above, s in paths(kernel, tensor) if isinstance(s, Store)]
     written = [(above, s) for above, s in placed if s.tensor is tensor]
@@ -50,8 +50,8 @@ def should_inline(kernel: Kernel, tensor: Tensor, machine: Machine) -> bool:
 
 
 def _is_in_rows(above: tuple[For | If, ...], indices: tuple[Expr, ...]) -> bool:
-    """Whether each iteration of the outermost loop around a statement uses a row of its own:
-    such loops can be joined.
+    """True if each iteration of the outermost loop around a statement uses a row of its own: such
+    loops can be joined.
     """
     loops = [n for n in above if isinstance(n, For)]
     return len(loops) > 1 and len(indices) > 1 and indices[0] is loops[0].var
@@ -72,8 +72,8 @@ def _conditions_read(kernel: Kernel, tensor: Tensor) -> bool:
 
 
 def iterations(above: tuple[For | If, ...]) -> int:
-    """How often what stands in these loops runs, about: conditions count for none, symbolic
-    extents as a typical one.
+    """Number of iterations of these loops, about: conditions count for none, symbolic extents as a
+    typical one.
     """
     total = 1
     for n in above:
@@ -92,8 +92,8 @@ def _distinct(reads: list[Read]) -> list[Read]:
 
 
 def operations(value: Expr, along: Var | None = None) -> int:
-    """What the value costs, index arithmetic left out; what is the same for all values of a
-    variable costs nothing if one is given.
+    """Cost of a value without index arithmetic; subexpressions that do not depend on `along` cost
+    nothing if it is given.
     """
     found: dict[int, Expr] = {}
     stack: list[Expr] = [value]
@@ -106,14 +106,14 @@ def operations(value: Expr, along: Var | None = None) -> int:
 
 
 def exceeds_registers(value: Expr, machine: Machine) -> bool:
-    """Whether the constants and intermediates of an element fill the registers: several vectors
-    of elements would not stay in them.
+    """True if the constants and intermediates of an element fill the registers: several vectors of
+    elements would not stay in them.
     """
     return not machine.has_memory_operands and operations(value) > COSTS.register_operations
 
 
 def prefers_own_loop(s: Store, machine: Machine, far: bool) -> bool:
-    """Whether one vector of elements in an iteration is best: several would not stay in registers,
+    """True if one vector of elements in an iteration is best: several would not stay in registers,
     or the processor computes the next iterations before this one is over, which are so long that
     counting them costs nothing: half of the code then does the same. `far` elements, which are
     written past the caches, are written fastest by two lines.
@@ -127,7 +127,7 @@ def prefers_own_loop(s: Store, machine: Machine, far: bool) -> bool:
 
 
 def same_pattern_stores(kernel: Kernel, tensor: Tensor) -> list[Store]:
-    """What stores, all at once, in a tensor; of an output, in all that have its shape."""
+    """Stores to a tensor; of an output, to all outputs of its shape."""
     shape = tuple(map(integer, tensor.shape))
     alike = [
         t for t in kernel.outputs if tensor in kernel.outputs and tuple(map(integer, t.shape)) == shape

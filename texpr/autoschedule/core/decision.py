@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Which template took a nest.
+    """The template that took a nest.
 
     Attributes:
         label: of the nest, as its loops are named; None for all nests together.

@@ -1,5 +1,5 @@
-"""What the default schedule sees of a nest: its loops, its main statement, and how each access
-moves with each loop.
+"""Nests as default schedules see them: loops, main statement, and how each access moves with
+each loop.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Nest:
 
     @property
     def label(self) -> str:
-        """What its loops are named by."""
+        """The tensor that the loops are named by."""
         return (*self.outer, *self.loops)[0].tensor
 
     @property
@@ -74,7 +74,7 @@ class Nest:
 
     @property
     def work(self) -> int:
-        """How often the main statement runs."""
+        """Number of executions of the main statement."""
         total = 1
         for loop in (*self.outer, *self.loops):
             total *= extent(loop)
@@ -88,8 +88,9 @@ class Nest:
         return next((n for n in along if constant_extent(n) >= least), None)
 
     def cost(self, loop: For) -> int:
-        """What vectorizing `loop` costs: nothing for an access that stays or moves by one element
-        either way, a little for a read of every second one, much for a gather."""
+        """Cost of vectorizing `loop`: nothing for an access that stays or moves by one element
+        either way, a little for a read of every second one, much for a gather.
+        """
         return sum(
             0
             if (step := a.stride(loop.var)) in (0, 1, -1)
@@ -100,20 +101,20 @@ class Nest:
         )
 
     def reuse(self, loop: For, vector: For | None = None) -> int:
-        """How many reads stay the same along `loop`; one that moves with the vector loop is a
+        """Number of reads that stay the same along `loop`; one that moves with the vector loop is a
         vector, and counts for more.
         """
         weights = (1 if vector is None or a.stride(vector.var) == 0 else 4 for a in self.accesses[1:])
         return sum(w for a, w in zip(self.accesses[1:], weights) if a.stride(loop.var) == 0)
 
     def shared(self, loop: For, count: int) -> int:
-        """How many elements, or vectors, `count` iterations of `loop` need not read again: those
-        that stay, and neighbours' ones.
+        """Number of elements, or vectors, that `count` iterations of `loop` need not read again:
+        those that stay, and neighbours' ones.
         """
         return count * self.reads(loop, 1) - self.reads(loop, count)
 
     def reads(self, loop: For, count: int) -> int:
-        """How many different elements, or vectors, `count` iterations of `loop` read.
+        """Number of different elements, or vectors, that `count` iterations of `loop` read.
 
         An element that stays in all loops counts for nothing: it is read once anyway.
         """
@@ -221,8 +222,8 @@ def _nest(
 
 
 def boundary_iterations(nest: Nest, loop: For) -> tuple[int, int]:
-    """How many iterations at the start and end of `loop` index conditions and clamps matter for:
-    outside them they are decided.
+    """Numbers of iterations at the start and end of `loop` in which index conditions and clamps are
+    open: outside them they are decided.
 
     A condition holds for all iterations but some at one end, and fails for all but some at the
     other one: the fewer count.
@@ -246,9 +247,7 @@ def boundary_iterations(nest: Nest, loop: For) -> tuple[int, int]:
 
 
 def depends_on_index(nest: Nest, loops: Iterable[For]) -> bool:
-    """Whether what is computed depends on an iteration of these loops itself, and not only on
-    what is read there.
-    """
+    """True if the value depends on the index of these loops itself, and not only through reads."""
     wanted = {loop.var for loop in loops}
     stack: list[Node] = [nest.main.value]
     while stack:

@@ -18,7 +18,7 @@ from texpr.support.options import current
 
 
 class Stage(IntEnum):
-    """When templates are tried, and on what."""
+    """Stages at which templates are tried, and their subjects."""
 
     CHAINS = 0
     """All nests of the kernel together, before any has steps of its own."""
@@ -36,7 +36,7 @@ class Stage(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class NoMatch:
-    """Why a template leaves something to those behind it, in a few words."""
+    """The reason why a template does not match, in a few words."""
 
     reason: str
 
@@ -51,7 +51,7 @@ class DeferredCopy(Protocol):
 
     @property
     def equation(self) -> int:
-        """That of the nest which reads the copy."""
+        """The equation of the nest which reads the copy."""
         ...
 
     @property
@@ -65,7 +65,7 @@ class DeferredCopy(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Scheduled:
-    """What became of a nest.
+    """A nest that a template has scheduled.
 
     Attributes:
         loops: its outer loops, which threads may share, outermost first.
@@ -149,7 +149,7 @@ class Naive:
 
 
 def of_stage(templates: Iterable[Template], *stages: Stage) -> tuple[Template, ...]:
-    """Those of some stages, in order."""
+    """The templates of some stages, in order."""
     return tuple(t for t in templates if t.stage in stages)
 
 
@@ -185,7 +185,7 @@ def apply_first(
 
 
 def _tried(builder: ScheduleBuilder, template: Template, subject: Any) -> Any:
-    """What a template gives for a subject, or why it gives nothing; then no step of it is left.
+    """The result of a template for a subject, or the reason for none; then no step of it is left.
 
     Errors are raised under `verify`: a template asks whether a step is legal (`try_apply`), so one
     that raises assumes what does not hold.

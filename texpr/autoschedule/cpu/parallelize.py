@@ -58,7 +58,7 @@ def parallelize(builder: ScheduleBuilder, group: Group) -> None:
 
 
 def _iterations_before(builder: ScheduleBuilder, loop: LoopHandle, loops: list[LoopHandle]) -> int:
-    """How often a loop starts in a run of the outer loops `loops`."""
+    """The number of times that a loop starts in a run of the outer loops `loops`."""
     around = loops_around(builder.kernel, builder.loop(loop))
     return prod(max(1, extent(n)) for n in around if handle(n) in loops)
 

@@ -88,7 +88,7 @@ def _by_rows(builder: ScheduleBuilder, nests: Sequence[Nest]) -> Mapping[str, in
 
 
 def serves_rows(builder: ScheduleBuilder, nest: Nest) -> bool:
-    """Whether an element of an intermediate is used by many of another nest, which has its loops
+    """True if an element of an intermediate is used by many of another nest, which has its loops
     and more.
     """
     target = nest.main.tensor
@@ -108,7 +108,7 @@ def serves_rows(builder: ScheduleBuilder, nest: Nest) -> bool:
 def in_common(
     builder: ScheduleBuilder, nest: Nest, mine: Sequence[LoopHandle], others: Sequence[LoopHandle], least: int
 ) -> int:
-    """How many of the outer loops of a nest and its user may be one: as long as they are alike, and
+    """The number of outer loops of a nest and its user that may be one: as long as they are alike, and
     no operand of a sum is read again in the iterations of one of them. What both read comes from
     memory once then.
 
@@ -133,7 +133,7 @@ def in_common(
 
 
 def _serves_sums(nest: Nest, loop: For) -> bool:
-    """Whether what is read for the terms of a sum is read again in every iteration of a loop."""
+    """True if operands of a sum are read again in every iteration of a loop."""
     return any(
         a.stride(loop.var) == 0 and any(a.stride(n.var) != 0 for n in nest.reduction)
         for a in nest.accesses[1:]
@@ -161,7 +161,7 @@ def _inside(builder: ScheduleBuilder, found: _Chain) -> Mapping[str, int] | NoMa
 
 
 def _is_by_rows(builder: ScheduleBuilder, found: _Chain) -> bool:
-    """Whether sums read rows of inputs that others of the chain read too, which the second cache
+    """True if sums read rows of inputs that others of the chain read too, which the second cache
     would not keep until then.
     """
     if _reuses(found, 1) or sum(1 for n in found.nests if n.reduction) < 2:
@@ -194,7 +194,7 @@ def _chain(kernel: Kernel, nests: Sequence[Nest]) -> _Chain | None:
 
 
 def _alike(nest: Nest, other: Nest) -> int:
-    """How many outer loops have the same constant extents."""
+    """Number of outer loops with the same constant extents."""
     extents = [(constant_extent(a), constant_extent(b)) for a, b in zip(nest.spatial, other.spatial)]
     return next((k for k, (a, b) in enumerate(extents) if a != b or not a), len(extents))
 
@@ -207,8 +207,8 @@ def _bytes(kernel: Kernel, chain: _Chain, depth: int) -> int:
 
 
 def _reuses(chain: _Chain, depth: int) -> bool:
-    """Whether sums read the same in every iteration of the last of the joined loops, which are
-    many to each of its elements.
+    """True if sums read the same elements in every iteration of the last of the joined loops, which
+    are many to each of its elements.
     """
     return any(
         a.stride(n.spatial[depth - 1].var) == 0 and len([m for m in n.loops if a.stride(m.var) != 0]) >= 2

@@ -14,7 +14,7 @@ from texpr.ir.loop import For
 
 
 def wanted(builder: ScheduleBuilder) -> bool:
-    """Whether registers may be longer than those that the machine's record tells."""
+    """True if registers may be longer than those that the machine's record tells."""
     return builder.machine.scalable_bytes > builder.machine.vector_bytes > 0
 
 
@@ -101,9 +101,9 @@ def across(
 
 
 def loads_far_ahead(builder: ScheduleBuilder, nest: Nest, rows: For) -> bool:
-    """Whether what is loaded for a window that slides along rows takes as many registers as sums
-    do: one that moves by two elements shares little of it, and where registers are long, products
-    take long and are kept busy by what was loaded early.
+    """True if the loads for a window that slides along rows take as many registers as sums do: one
+    that moves by two elements shares little of it, and where registers are long, products take long
+    and are kept busy by what was loaded early.
     """
     term = nest.reduction[-1]
     shared = any(a.stride(rows.var) == a.stride(term.var) != 0 for a in nest.accesses[1:])

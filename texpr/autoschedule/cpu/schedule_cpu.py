@@ -150,7 +150,7 @@ def _user(builder: ScheduleBuilder, nest: Nest, loops: list[LoopHandle], groups:
 
 
 def _try_compute_at(builder: ScheduleBuilder, nest: Nest, loops: list[LoopHandle], group: Group) -> bool:
-    """Whether the nest, with these outer loops, could be moved under the group's joined loops
+    """True if the nest, with these outer loops, could be moved under the group's joined loops
     without losing parallelism.
     """
     if not group.loops or max(1, len(nest.outer)) != group.joined:

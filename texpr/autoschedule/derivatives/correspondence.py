@@ -1,4 +1,5 @@
-"""Which nests and loops of a derivative stand for which of the operator that it was derived from.
+"""Correspondence of the nests and loops of a derivative with those of the operator that it was
+derived from.
 
 A nest of a gradient that makes `dX` out of `dY` stands for the nests by which `Y` depends on `X`; a
 nest that computes a tensor of the operator again stands for the one that did so before. Loops are
@@ -25,7 +26,7 @@ from texpr.schedule.structure.loops import paths
 
 @dataclass
 class Equations:
-    """What the nests of one label do.
+    """Loops and accesses of the nests of one label.
 
     Attributes:
         loops: their names, outermost first.
@@ -74,7 +75,7 @@ def equations_of(kernel: Kernel) -> dict[str, Equations]:
 
 
 class Correspondence:
-    """What of a derivative's kernel stands for what of the operator's. Both are naive: no step was
+    """Correspondence of a derivative's kernel with the operator's. Both are naive: no step was
     applied.
 
     Attributes:
@@ -100,8 +101,8 @@ class Correspondence:
         return self._nests.get(label, ())
 
     def followers(self, label: str) -> tuple[str, ...]:
-        """Those of the nests that are scheduled as it is: a nest that stands for some with as many
-        loops of each kind leaves the others aside, so that sums follow sums.
+        """The nests that are scheduled as `label`'s nest is: a nest that stands for some with as
+        many loops of each kind leaves the others aside, so that sums follow sums.
         """
         return tuple(
             nest

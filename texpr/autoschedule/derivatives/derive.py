@@ -70,8 +70,8 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """How a schedule came from another one; printed, it says which loops stand for which, and of
-    every step what it gave, what was left out, and why.
+    """The derivation of a schedule from another one; printed, it lists the corresponding loops, and
+    for every step the steps taken, the parts left out, and the reasons.
 
     Attributes:
         name: of the derivative.
@@ -92,7 +92,7 @@ class Derivation:
 
     @property
     def left(self) -> list[tuple[Step | None, str]]:
-        """What was left out, with reasons."""
+        """The parts left out, with reasons."""
         return [each for origin in self.origins for each in origin.left]
 
     def __str__(self) -> str:
@@ -257,7 +257,9 @@ class _Work:
         return _Try(nest, Step(name, (*first, *loops, *rest), sizes), swapped)
 
     def _used(self, step: Step, tensor: str, label: str, nest: str) -> tuple[str, str | None]:
-        """What is done to which tensor of a nest where the step does something to `tensor`."""
+        """The corresponding step and tensor of a nest, where the step is applied to `tensor`; the
+        tensor is None if there is none.
+        """
         if tensor in self.buffers:
             return step.name, self.buffers[tensor].get(nest)
         before, after = self.same.before.get(label), self.same.after[nest]
@@ -323,9 +325,7 @@ class _Work:
                 )
 
     def _is_shared(self, loop: For, nest: str) -> bool:
-        """Whether a loop over elements stands in the nest for this one, along the same
-        dimensions.
-        """
+        """True if a loop over elements stands in the nest for this one, along the same dimensions."""
         name, swapped = self._entry(loop, nest)
         equations = self.same.after[nest]
         return (
@@ -374,7 +374,7 @@ def _names(kernel: Kernel) -> _Names:
 
 
 def _new(before: _Names, after: _Names) -> _Names:
-    """What came into being."""
+    """The loops and buffers that are new."""
     return _Names(
         tuple(n for n in after.loops if n not in before.loops),
         tuple(t for t in after.buffers if t not in before.buffers),

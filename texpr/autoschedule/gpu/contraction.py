@@ -1,5 +1,5 @@
-"""What a contraction is: a sum of products of two reads, each of which moves with a loop over
-the target that the other one does not.
+"""Contractions: sums of products of two reads, each of which moves with a loop over the target that
+the other one does not.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ from texpr.schedule.analysis.access import Access, unclamped
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """How one loop over positions is cut: positions of each thread, threads; blocks have what is
+    """Tiling of one loop over positions: positions of each thread, threads; blocks have what is
     left.
     """
 
@@ -114,7 +114,7 @@ def _parts(nest: Nest, weights: Access, field: Access) -> _Windows | None:
 
 
 def _slides(w: _Windows) -> bool:
-    """Whether the field is read at a position plus a term of the sum."""
+    """True if the field is read at a position plus a term of the sum."""
     forms = [linear(unclamped(i)) for i in w.field.indices]
     return any(
         any(f.coefficient(p.var) for p in w.positions) and any(f.coefficient(n.var) for n in w.nest.reduction)
@@ -147,7 +147,7 @@ def _cut_positions(w: _Windows) -> list[_Part]:
 
 
 def _is_place(w: _Windows, position: For) -> bool:
-    """Whether the position is a place of a window: it stands beside a term of which there are
+    """True if the position is an offset within a window: it stands beside a term of which there are
     more.
     """
     forms = [f for i in w.field.indices if (f := linear(unclamped(i))).coefficient(position.var)]

@@ -17,7 +17,7 @@ from texpr.ir.expr import Var
 
 
 class SameElements:
-    """What is computed of the same elements is computed by the same threads, the moments and the
+    """Fusion of nests over the same elements in the same threads, for example the moments and the
     weight of an optimizer for instance.
     """
 
@@ -119,7 +119,7 @@ def _on_threads(
 
 
 def _of_same_elements(made: Nest, user: Nest) -> bool:
-    """Whether each iteration of `user` needs what the same iteration of `made` computes, and no
+    """True if each iteration of `user` needs the results of the same iteration of `made`, and no
     other.
     """
     if len(made.spatial) != len(user.spatial) or any(

@@ -127,8 +127,8 @@ def _by_threads(builder: ScheduleBuilder, c: Contraction) -> Scheduled | NoMatch
 
 @dataclass(frozen=True, slots=True)
 class _Cores:
-    """What multiplies tiles: an instruction for factors of two types, and a name of those for their
-    sums.
+    """A kind of tensor cores: an instruction for factors of two types, and a name of those for
+    their sums.
 
     Attributes:
         rows, terms: of the instruction's tile; it has eight columns.

@@ -1,5 +1,5 @@
-"""What becomes of the sums of a warp's tiles, each in the lane that holds it after a product on
-tensor cores.
+"""Epilogues on accumulator fragments of a warp's tiles, each in the lane that holds it after a
+product on tensor cores.
 """
 
 from __future__ import annotations

@@ -32,8 +32,8 @@ class Way:
 
 
 def at_once(ways: Sequence[Way], most: int) -> tuple[int, ...] | None:
-    """How many tiles along each way run at once, at most `most` in all; None if all fit, or no box
-    of them is done about as soon as single tiles would be.
+    """Numbers of tiles along each way that run at once, at most `most` in all; None if all fit, or
+    no box of them is done about as soon as single tiles would be.
 
     Of the boxes that are, the one that reads the fewest rows of operands. Tiles fill it, but for
     the last ones along one way.

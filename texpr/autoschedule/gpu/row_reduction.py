@@ -32,8 +32,8 @@ _FOLDED = ("f32", "f64", "i32", "i64")
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """How threads share a row: each of `warps` warps of 32 lanes has `vector` neighbours at a
-    time; `parts` times if that is known.
+    """Distribution of a row over threads: each of `warps` warps of 32 lanes has `vector` neighbours
+    at a time; `parts` times if that is known.
     """
 
     warps: int
@@ -103,7 +103,9 @@ def prepare_rows(builder: ScheduleBuilder) -> None:
 
 
 def _without_long_rows(builder: ScheduleBuilder) -> None:
-    """What is summed of rows that no block can keep is computed again where it is used."""
+    """Inline temporaries that are summed along rows which no block can keep: they are computed
+    again where they are used.
+    """
     nests = unmarked_nests(builder.kernel)
     summed = {a.tensor for n in nests if n.reduction and _sums_row(n) for a in n.accesses[1:]}
     for t in builder.kernel.temporaries:
@@ -158,8 +160,8 @@ def _fits(loop: For) -> bool:
 
 
 def _depth(nest: Nest, nests: list[Nest], done: Set[int]) -> int | None:
-    """How many loops over rows stand around: those of a sum itself, or of the sums that are
-    used; None where rows are not summed.
+    """Number of loops over rows around: those of a sum itself, or of the sums that are used; None
+    where rows are not summed.
     """
     if nest.enclosing_loops or nest.outer or (nest.main.update is not None and not nest.reduction):
         return None
@@ -185,7 +187,7 @@ def _needed(nest: Nest, nests: list[Nest]) -> list[Nest]:
 
 
 def _sums_row(nest: Nest) -> bool:
-    """Whether neighbours are summed."""
+    """True if neighbours are summed."""
     loop = nest.reduction[-1]
     strides = [a.stride(loop.var) for a in nest.accesses[1:]]
     return (
@@ -200,7 +202,7 @@ def _sums_row(nest: Nest) -> bool:
 
 
 def _may_join(nest: Nest, depth: int) -> bool:
-    """Whether a nest sums a row too, or computes elements of one."""
+    """True if a nest sums a row too, or computes elements of one."""
     if nest.enclosing_loops or nest.outer:
         return False
     if nest.reduction:

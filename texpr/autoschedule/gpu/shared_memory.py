@@ -1,5 +1,5 @@
-"""What blocks of a GPU keep in shared memory: copies that all threads make together, and the
-loops over blocks around them.
+"""Shared memory of the blocks of a GPU: copies that all threads make together, and the loops over
+blocks around them.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ NOT_ON_BLOCKS = NoMatch("loops that blocks would have to divide for")
 
 
 def is_product(value: Expr) -> bool:
-    """Whether this is a product of two reads, each converted or rounded or not, and 0 outside
-    its tensor or not.
+    """True if this is a product of two reads, each converted or rounded or not, and 0 outside its
+    tensor or not.
     """
     return isinstance(value, Mul) and _is_factor(value.lhs) and _is_factor(value.rhs)
 
@@ -137,7 +137,7 @@ def shared_units(
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """How far apart rows of a buffer in shared memory are to be, so that lanes find their elements
+    """The distance of rows of a buffer in shared memory, so that lanes find their elements
     in different banks.
 
     Attributes:
@@ -257,7 +257,7 @@ def fragments(
     along: For,
     upper: For | None = None,
 ) -> bool:
-    """What a warp multiplies at a time in registers, loaded from a shared copy by rows of 16
+    """Load the tiles that a warp multiplies to registers, from a shared copy by rows of 16
     elements or of 32 bytes; True if that has the two dimensions of a tile, or three with `upper`.
 
     Args:

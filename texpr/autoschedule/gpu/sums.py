@@ -124,7 +124,7 @@ class ColumnReduction:
 
 
 def _sums_columns(nest: Nest) -> bool:
-    """Whether neighbouring elements are added to neighbouring sums, which are long."""
+    """True if neighbouring elements are added to neighbouring sums, which are long."""
     if (
         len(nest.reduction) != 1
         or extent(nest.reduction[0]) < GPU_COSTS.long_column

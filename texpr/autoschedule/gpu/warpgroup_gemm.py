@@ -58,7 +58,7 @@ TILES = ((2, 256), (2, 128), (1, 256), (2, 64), (1, 128), (1, 64))
 
 @dataclass(frozen=True, slots=True)
 class _Tile:
-    """What a block computes at a time.
+    """The tile that a block computes at a time.
 
     Attributes:
         groups: warpgroups.
@@ -233,8 +233,8 @@ def _tile(builder: ScheduleBuilder, c: Contraction) -> _Tile | None:
 
 
 def _turned(access: Access, along: For, term: For) -> bool | None:
-    """Whether neighbours in memory are so along rows or columns, not along terms; None where
-    they are along neither.
+    """True if the operand is contiguous along rows or columns, not along terms; None if it is along
+    neither.
     """
     return False if access.stride(term.var) == 1 else True if access.stride(along.var) == 1 else None
 
@@ -293,7 +293,7 @@ def _ways(c: Contraction, tile: _Tile) -> list[Way]:
 
 
 def _grid(builder: ScheduleBuilder, c: Contraction, tile: _Tile) -> tuple[int, ...] | None:
-    """How many tiles along each loop blocks have at once, where they walk over all."""
+    """Numbers of tiles along each loop that blocks have at once, where they walk over all."""
     blocks = builder.machine.processors * _blocks(builder, tile)
     known = all(integer(n.extent) is not None for n in (*c.outer, c.row, c.column))
     return at_once(_ways(c, tile), blocks) if blocks and known else None
@@ -318,7 +318,7 @@ def _pair(builder: ScheduleBuilder, c: Contraction, tile: _Tile, box: Sequence[i
 
 
 def _blocks(builder: ScheduleBuilder, tile: _Tile) -> int:
-    """How many run at once on a processor."""
+    """Number of blocks that run at once on a processor."""
     running = builder.machine.multiprocessor
     if running is None:
         return 0
@@ -404,8 +404,8 @@ def _shared(
 
 
 def _in_lanes(builder: ScheduleBuilder, row: LoopHandle, column: LoopHandle) -> None:
-    """What becomes of the sums of a tile, each in the thread that holds it: of 16 rows of its
-    warp two, of every 8 columns a pair.
+    """Schedule the sums of a tile, each in the thread that holds it: of 16 rows of its warp two, of
+    every 8 columns a pair.
     """
     warps, within = builder.split(row, 16, tail="exact")
     halves, eighth = builder.split(within, 8, tail="exact")

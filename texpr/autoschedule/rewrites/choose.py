@@ -1,4 +1,4 @@
-"""What a default schedule rewrites in the equations, before any loop is changed."""
+"""Choice of algebraic rewrites of the equations, before any loop is changed."""
 
 from __future__ import annotations
 

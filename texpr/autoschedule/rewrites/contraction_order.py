@@ -43,7 +43,7 @@ def in_least_order(builder: ScheduleBuilder) -> None:
 
 
 def _multiplied(builder: ScheduleBuilder, nest: Nest) -> bool:
-    """Whether two factors of the nest's terms were multiplied beforehand."""
+    """True if two factors of the nest's terms were multiplied beforehand."""
     found = _product(builder, nest)
     if (
         found is None
@@ -59,7 +59,7 @@ def _multiplied(builder: ScheduleBuilder, nest: Nest) -> bool:
 
 
 def _taken(builder: ScheduleBuilder, nest: Nest) -> bool:
-    """Whether a sum of the nest was taken apart."""
+    """True if a sum of the nest was taken apart."""
     found = _product(builder, nest)
     if found is None:
         return False
@@ -135,11 +135,11 @@ class _Product:
 
     @property
     def whole(self) -> float:
-        """What it costs as it is written."""
+        """Cost of the contraction as it is written."""
         return self._sum(self.factors, self.result)
 
     def is_worth(self, cost: float) -> bool:
-        """Whether something else that costs so much is worth another nest."""
+        """True if an order of this cost is worth another nest."""
         return (
             cost <= REWRITE_COSTS.work_share * self.whole
             and self.whole - cost >= REWRITE_COSTS.saved_operations
@@ -220,8 +220,8 @@ class _Product:
     def _without(
         self, left: tuple[_Factor, ...], block: frozenset[Var]
     ) -> tuple[float, tuple[_Factor, ...]] | None:
-        """What it costs to sum the factors that depend on some indices over these, and the
-        factors then; None if no others are left.
+        """Cost to sum the factors that depend on some indices over these, and the factors then;
+        None if no others are left.
         """
         mine = tuple(f for f in left if f[0] & block)
         others = tuple(f for f in left if not f[0] & block)
@@ -232,13 +232,13 @@ class _Product:
         return self._sum(mine, over) + (0 if stays else self._storage(over)), (*others, (over, 1))
 
     def _storage(self, indices: frozenset[Var]) -> float:
-        """What it costs to store and read a tensor."""
+        """Cost to store and read a tensor."""
         count = self._count(indices)
         far = self.machine.caches and count * self.bytes > self.machine.caches[-1]
         return count * (COSTS.memory_round_trip if far else COSTS.store_and_load)
 
     def _sum(self, left: Sequence[_Factor], result: frozenset[Var]) -> float:
-        """What a sum of products costs: its factors, their products, and the additions."""
+        """Cost of a sum of products: its factors, their products, and the additions."""
         every = result.union(*(v for v, _ in left))
         return self._count(every) * sum(1 + cost for _, cost in left)
 

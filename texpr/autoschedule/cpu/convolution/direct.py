@@ -91,7 +91,7 @@ def terms_outside(builder: ScheduleBuilder, nest: Nest) -> list[LoopHandle]:
 
 
 def _worth_leaving_out(w: Window, term: For, in_blocks: bool) -> bool:
-    """Whether many terms along a loop lie outside of the field, and the loops that know which are
+    """True if many terms along a loop lie outside of the input, and the loops that know which are
     few: those over terms themselves, or over tiles of positions in which iterations over terms are
     written out. Tiles whose sums come in blocks of terms are not told apart.
     """
@@ -161,8 +161,8 @@ def _scheduled(builder: ScheduleBuilder, w: Window) -> Scheduled | NoMatch:
 
 
 def _by_terms(builder: ScheduleBuilder, w: Window) -> bool:
-    """Whether the panel comes in blocks of terms, each used by all positions of all images, rather
-    than whole for each block of rows.
+    """True if the packed weights come in blocks of terms, each used by all positions of all images,
+    rather than whole for each block of rows.
 
     That moves less memory where the second cache does not hold a tile of lanes, or few positions
     would use what comes each time.
@@ -193,7 +193,7 @@ def _by_terms(builder: ScheduleBuilder, w: Window) -> bool:
 
 
 def _moved(builder: ScheduleBuilder, size: int, times: int) -> int:
-    """What it costs to read so many bytes so often."""
+    """Cost of reading so many bytes so often."""
     return size * times * (1 if size <= builder.l2_budget else CONVOLUTION_COSTS.beyond_l2)
 
 
@@ -342,8 +342,8 @@ def _depths(builder: ScheduleBuilder, w: Window) -> tuple[list[LoopHandle], list
 
 
 def _panels_first(builder: ScheduleBuilder, w: Window) -> bool:
-    """Whether walking along the field for each tile of lanes moves less memory than walking
-    along the panel for each tile of positions.
+    """True if walking along the field for each tile of lanes moves less memory than walking along
+    the panel for each tile of positions.
     """
     positions = prod(-(-constant_extent(n) // h) for n, h in zip(reversed(w.positions), w.height))
     field = w.row_bytes * (1 if w.y is None else constant_extent(w.y))
@@ -403,7 +403,7 @@ def _last(builder: ScheduleBuilder, buffer: Tensor, d: int) -> None:
 
 
 def _is_packed(w: Window, loops: _OuterLoops) -> bool:
-    """Whether the panel is copied: rows are long and many positions use it, or lanes lie apart."""
+    """True if the panel is copied: rows are long and many positions use it, or lanes lie apart."""
     many = prod(map(constant_extent, (*w.images, *w.positions))) >= CONVOLUTION_COSTS.packing_positions
     return w.channels_first or (
         loops.cut_lanes and many and constant_extent(w.lane) > CONVOLUTION_COSTS.unpacked_panels * w.width

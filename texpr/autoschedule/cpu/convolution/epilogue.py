@@ -46,8 +46,8 @@ class Crossed:
 
 
 def crossed(builder: ScheduleBuilder, nest: Nest, lane: For, x: For) -> list[Crossed]:
-    """What the end of a nest's sums writes and reads across its lanes, the target first; nothing
-    if the sums have no end of their own.
+    """Accesses of an epilogue across its lanes, the target first; nothing if the sums have no end
+    of their own.
     """
     ends = [
         s

@@ -33,7 +33,7 @@ def last_taps(nest: Nest, field: Access, x: For) -> For | None:
 
 
 def position_step(field: Access, n: For) -> int:
-    """How far a position is from the next, in elements of its dimension."""
+    """Distance of neighbouring positions, in elements of its dimension."""
     return max(1, *(abs(linear(unclamped(i)).coefficient(n.var)) for i in field.indices))
 
 
@@ -66,8 +66,8 @@ def tile_height(most: int, xs: int, ys: int) -> tuple[int, int]:
 def tile_with_taps(
     registers: int, vectors: int, sizes: tuple[int, int], step: int, taps: int
 ) -> tuple[int, tuple[int, int]] | None:
-    """How many vectors and how many positions along x and y a tile has whose sums and values all
-    stay in registers; None if that is none.
+    """Numbers of vectors, and of positions along x and y, of a tile whose sums and values all stay
+    in registers; None if that is none.
 
     Args:
         vectors: of lanes, at most; fewer leave room for more positions.

@@ -17,7 +17,7 @@ from texpr.schedule.analysis.access import Access
 
 
 class ChannelLayout(Enum):
-    """How the lanes of a convolution, its channels, lie in the target."""
+    """Layout of the lanes of a convolution, its channels, in the target."""
 
     LAST = "last"
     """Neighbours in memory: channels come last, or blocks of them do."""

@@ -113,8 +113,8 @@ def _registers(
 
 
 def _has_boundary_cases(nest: Nest, loop: For) -> bool:
-    """Whether the statement asks which of a few iterations this is: copies of it then compute
-    what is for theirs alone.
+    """True if the statement compares a loop of few iterations with numbers: copies of the loop then
+    compute only their own case.
     """
     return 1 < constant_extent(loop) <= ELEMENTWISE_COSTS.unrolled_cases and any(
         isinstance(n, Compare) and n.op == "==" and loop.var in (n.lhs, n.rhs) for n in walk(nest.main.value)

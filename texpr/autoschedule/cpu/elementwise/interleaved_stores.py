@@ -76,8 +76,8 @@ def _woven(nests: Sequence[Nest]) -> list[Nest]:
 
 
 def _step(nest: Nest) -> int:
-    """How far neighbours along the innermost loop are written from each other, 0 where the nest
-    is no plain one.
+    """Distance in memory of the stores of neighbours along the innermost loop; 0 where the nest is
+    no plain one.
     """
     plain = not (
         nest.reduction or nest.recurrent or nest.enclosing_loops or nest.outer or nest.main.update

@@ -58,7 +58,7 @@ def rows_together(builder: ScheduleBuilder, nest: Nest, vector: For) -> tuple[Fo
 
 
 def _is_best_by_rows(builder: ScheduleBuilder, nest: Nest, rows: For) -> bool:
-    """Whether light elements are computed fastest a row after the other: where what rows have in
+    """True if light elements are computed fastest a row after the other: where what rows have in
     common stays in the first cache, it comes for nothing; and past the caches, one row at a time is
     written fastest.
     """
@@ -69,8 +69,8 @@ def _is_best_by_rows(builder: ScheduleBuilder, nest: Nest, rows: For) -> bool:
 
 
 def waits_by_halves(builder: ScheduleBuilder, nest: Nest) -> bool:
-    """Whether light elements, which wait for what they load, are computed fastest by halves of
-    registers: unless whole lines of them are written past the caches.
+    """True if cheap elements, which are load-bound, are computed fastest by halves of registers:
+    unless whole lines of them are written past the caches.
     """
     far = 0 < builder.machine.half_vector_threshold_bytes < _used(builder)
     return far and builder.vector_lanes(nest) > 1 and nest.main.tensor.name not in past_caches(builder)

@@ -62,8 +62,8 @@ def _in_turns(builder: ScheduleBuilder, made: For, written: For) -> LoopHandle |
 
 
 def _is_made_for(made: For, written: For, read: Container[Tensor]) -> bool:
-    """Whether a loop computes functions that are read, one vector or several of them for each
-    that is written.
+    """True if a loop computes functions that are read, one vector or several of them for each that
+    is written.
     """
     vector, count = _vector(made), constant_extent(written)
     if vector is None or count <= 1 or constant_extent(made) % count:

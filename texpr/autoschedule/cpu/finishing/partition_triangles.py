@@ -62,9 +62,7 @@ def without_edges(builder: ScheduleBuilder, chosen: Collection[LoopHandle]) -> N
 
 
 def _compares(form: Linear, loop: For, loops: Set[Var]) -> bool:
-    """Whether a bound of a loop depends on another loop, and not as the end of its last tile
-    does.
-    """
+    """True if a bound of a loop depends on another loop, and not as the end of its last tile does."""
     c, length = form.coefficient(loop.var), ceiling(loop.extent)
     return any(
         loops & variables(term) and (k * c < 0 or length is None or abs(k) < abs(c) * length)

@@ -1,4 +1,4 @@
-"""What comes from memory is asked for while functions of what came before are computed.
+"""Software prefetch of the next row while functions of the last row are computed.
 
 Of nests that are joined by row the first one waits for memory, and the others for arithmetic:
 hardware foresees lines while it misses some, not while it computes from the first cache. So one of
@@ -61,7 +61,7 @@ def _ask_for_row(builder: ScheduleBuilder, row: For, tensor: Tensor) -> bool:
 
 
 def row_from_afar(builder: ScheduleBuilder, tensor: Tensor) -> bool:
-    """Whether rows of a tensor come from beyond the second cache, each so many lines that a nest
+    """True if rows of a tensor come from beyond the second cache, each so many lines that a nest
     has time to ask for the next one.
     """
     caches = builder.machine.caches[:2]
@@ -115,7 +115,7 @@ def _nests_of_row(around: For, tensor: Tensor, row: Var) -> Iterator[For]:
 
 
 def _is_busy(nest: For, tensor: Tensor) -> bool:
-    """Whether what is computed of each element of the tensor takes longer than to fetch it."""
+    """True if computing with an element of the tensor takes longer than fetching it."""
     inner = [n for n in walk(nest) if isinstance(n, For) and any(isinstance(s, Store) for s in n.body)]
     return any(
         operations(s.value, along=n.var) >= COSTS.function

@@ -93,7 +93,7 @@ def _side_by_side(builder: ScheduleBuilder, loop: For) -> bool:
 
 
 def _is_read_by_row(loop: For, tensor: Tensor) -> bool:
-    """Whether an iteration reads one row of a tensor."""
+    """True if an iteration reads one row of a tensor."""
     return any(
         isinstance(n, Read) and n.tensor is tensor and n.indices[:1] == (loop.var,) for n in walk(loop)
     )
@@ -104,7 +104,7 @@ def _equation(stmt: Stmt) -> int:
 
 
 def _is_sum(stmt: Stmt) -> bool:
-    """Whether lanes are added, or compared, across: a vector loop that updates what does not
+    """True if lanes are added, or compared, across: a vector loop updates an element that does not
     move with it.
     """
     match stmt:
@@ -114,8 +114,8 @@ def _is_sum(stmt: Stmt) -> bool:
 
 
 def _have_operands_in_common(loop: For, nests: list[Stmt]) -> bool:
-    """Whether elements that are computed without sums read vectors that are the same in every
-    row, and little else is done.
+    """True if elements that are computed without sums read vectors that are the same in every row,
+    and little else is done.
     """
     common = False
     for n in walk(*nests):
@@ -131,8 +131,8 @@ def _have_operands_in_common(loop: For, nests: list[Stmt]) -> bool:
 
 
 def _fits(loop: For, cache: int) -> bool:
-    """Whether seven eighths of a cache hold all that two rows use: tensors whose first index is
-    the row, and others as a whole.
+    """True if seven eighths of a cache hold all that two rows use: tensors whose first index is the
+    row, and others as a whole.
     """
     rows: dict[Tensor, bool] = {}
     for n in walk(loop):

@@ -61,7 +61,7 @@ def _collapsed(builder: ScheduleBuilder, nest: Nest) -> Nest:
 
 
 def _rows(nest: Nest) -> int:
-    """How many loops there are along which what moves with the lanes stays, but for those of one
+    """Number of loops along which operands that move with the lanes stay, but for those of one
     iteration.
     """
     lane = nest.spatial[-1]
@@ -85,7 +85,7 @@ def _pair(nest: Nest) -> tuple[For, For] | None:
 
 
 def _is_linked(builder: ScheduleBuilder, nest: Nest) -> bool:
-    """Whether it uses what another nest computes, or another one uses it: those may be joined
+    """True if the nest uses the result of another nest, or another one uses it: those may be joined
     with its loops as they are.
     """
     computed = {t.name for t in builder.kernel.temporaries} | {nest.label}

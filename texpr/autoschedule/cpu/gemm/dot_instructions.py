@@ -192,8 +192,8 @@ def _tile(builder: ScheduleBuilder, d: _Dots) -> tuple[int, int]:
 
 
 def _blocks(builder: ScheduleBuilder, d: _Dots, tiles: int, width: int) -> int:
-    """How many blocks of lanes there are, each of which half of the second cache holds once
-    packed: as many for each core.
+    """Number of blocks of lanes, each of which half of the second cache holds once packed: as many
+    for each core.
     """
     nearby = builder.machine.caches[:2][-1] if builder.machine.caches else 1 << 18
     most = max(1, nearby // 2 // (constant_extent(d.term) * d.panel.tensor.dtype.bytes * width))

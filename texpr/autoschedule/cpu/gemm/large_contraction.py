@@ -142,7 +142,7 @@ def _is_large(builder: ScheduleBuilder, nest: Nest, panel: Access, lane: For, ro
 
 
 def _streams(builder: ScheduleBuilder, nest: Nest, panel: Access) -> bool:
-    """Whether a core fetches rows of the operand from its second cache faster than it multiplies,
+    """True if a core fetches rows of the operand from its second cache faster than it multiplies,
     with nothing else to wait for: vectors are lines of memory, those of other rows lie in other
     places of the first cache, the other operand does not come from memory, and a vector times a
     value of it is one instruction, which needs no copies of either.
@@ -163,8 +163,8 @@ def _streams(builder: ScheduleBuilder, nest: Nest, panel: Access) -> bool:
 
 
 def _places(nest: Nest, panel: Access) -> int:
-    """How many rows of the other operand a first cache has places for beside the panel: few of
-    those a multiple of `ALIAS` apart.
+    """Number of rows of the other operand for which a first cache has places for beside the panel:
+    few of those a multiple of `ALIAS` apart.
     """
     term = nest.reduction[-1].var
     in_place = [a for a in nest.accesses[1:] if a is not panel and a.stride(term) in (0, 1)]

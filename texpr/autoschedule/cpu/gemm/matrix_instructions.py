@@ -145,8 +145,8 @@ def _scheduled(builder: ScheduleBuilder, s: _Squares) -> Scheduled | NoMatch:
 
 
 def _blocks(builder: ScheduleBuilder, s: _Squares, tiles: int) -> int:
-    """How many blocks of columns there are, each of which half of the second cache holds once
-    packed: as many for each core.
+    """Number of blocks of columns, each of which half of the second cache holds once packed: as
+    many for each core.
     """
     most = max(1, builder.l2_budget // (constant_extent(s.term) * s.right.tensor.dtype.bytes * s.width))
     return whole_rounds(builder.machine.cores, tiles, most)

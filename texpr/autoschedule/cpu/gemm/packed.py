@@ -214,9 +214,9 @@ def _cut_rows(
 
 
 def _lane_tail(builder: ScheduleBuilder, c: Contraction) -> str:
-    """What is left over of many tiles is filled up with zeros: one kind of tile is all there is. So
-    is what parts of registers would hold, if these are more than a tile has and constants take
-    registers too, or there are not so many for as many rows.
+    """Tail of the split over lanes. A small remainder beside many tiles is padded with zeros, so
+    that there is one kind of tile. So is a remainder in parts of registers, if these are more than
+    a tile has and constants take registers too, or there are not so many for as many rows.
     """
     if builder.machine.scalable_bytes:
         return "clip"
@@ -232,10 +232,10 @@ def _lane_tail(builder: ScheduleBuilder, c: Contraction) -> str:
 
 
 def _blocks(builder: ScheduleBuilder, c: Contraction, tiles: int) -> int:
-    """How many blocks of lanes there are. Half of the second cache holds a block once packed;
-    blocks may be half as large, as rows come again for each of them, where no core then has many
-    more tiles than others. Where these and all of the panel stay in the second cache, and loads are
-    dear, blocks are small, which are found there while they are warm.
+    """Number of blocks of lanes. Half of the second cache holds a block once packed; blocks may be
+    half as large, as rows come again for each of them, where no core then has many more tiles than
+    others. Where these and all of the panel stay in the second cache, and loads are dear, blocks
+    are small, which are found there while they are warm.
     """
     nearby, cores = builder.machine.caches[:2][-1], builder.machine.cores
     depth = min(
@@ -288,12 +288,12 @@ def _by_lanes(builder: ScheduleBuilder, c: Contraction, access: Access, at: Loop
 
 
 def _is_shared(c: Contraction) -> bool:
-    """Whether so many tiles of lanes use a tile of rows that a copy of it pays."""
+    """True if so many tiles of lanes use a tile of rows that a copy of it pays."""
     return constant_extent(c.vector_loop) >= GEMM_COSTS.indexed_row_tiles * c.width
 
 
 def _packs_rows(c: Contraction, scattered: list[Access]) -> bool:
-    """Whether a copy of rows may end in zeros: where they are read in place, each term would ask
+    """True if a copy of rows may end in zeros: where they are read in place, each term would ask
     whether its row is there.
     """
     return (
@@ -311,7 +311,7 @@ def _scattered(c: Contraction, access: Access) -> bool:
 
 
 def _exceeds_l2(builder: ScheduleBuilder, c: Contraction, access: Access) -> bool:
-    """Whether rows are short runs of memory, which no hardware foresees, so that a tile had better
+    """True if rows are short runs of memory, which no hardware foresees, so that a tile had better
     ask for the rows of the next one. Not where those would push its own out of the first cache, nor
     where two products begin in a cycle: requests take the places of loads then.
     """

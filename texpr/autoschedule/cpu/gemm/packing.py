@@ -1,5 +1,5 @@
-"""What default schedules of contractions have in common: operands in panels, tiles of sums in
-buffers that become registers.
+"""Common parts of schedules of contractions: operands in panels, tiles of sums in buffers that
+become registers.
 """
 
 from __future__ import annotations

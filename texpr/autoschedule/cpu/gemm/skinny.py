@@ -111,7 +111,7 @@ def _few_rows(builder: ScheduleBuilder, nest: Nest) -> _Product | NoMatch:
 
 
 def _is_full(lanes: int, width: int) -> bool:
-    """Whether few lanes of the last tile have nothing to do."""
+    """True if few lanes of the last tile are idle."""
     return GEMM_COSTS.skinny_idle_lane_fraction * (-lanes % width) <= lanes
 
 

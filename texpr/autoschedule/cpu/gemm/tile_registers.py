@@ -151,13 +151,13 @@ def _instruction(builder: ScheduleBuilder, *operands: Access) -> str | None:
 
 
 def _is_matrix(a: Access, loops: tuple[For, For]) -> bool:
-    """Whether the loops move along a dimension of the tensor each, alone."""
+    """True if the loops move along a dimension of the tensor each, alone."""
     along = [[d for d, i in enumerate(a.indices) if loop.var in variables(i)] for loop in loops]
     return all(len(ds) == 1 for ds in along) and along[0] != along[1]
 
 
 def _fills(t: _Tiles) -> bool:
-    """Whether most of what tiles hold is no filling."""
+    """True if most of the tiles' elements are no padding."""
     extents = [
         (constant_extent(t.row), HIGH * SIDE),
         (constant_extent(t.lane), WIDE * SIDE),
@@ -246,8 +246,8 @@ def _term_blocks(builder: ScheduleBuilder, terms: LoopHandle) -> tuple[list[Loop
 
 
 def _blocks(builder: ScheduleBuilder, t: _Tiles, tiles: int) -> int:
-    """How many blocks of columns there are, each of which half of the second cache holds once
-    packed: as many for each core.
+    """Number of blocks of columns, each of which half of the second cache holds once packed: as
+    many for each core.
     """
     most = max(1, builder.l2_budget // (constant_extent(t.term) * t.right.tensor.dtype.bytes * WIDE * SIDE))
     return whole_rounds(builder.machine.cores, tiles, most)
@@ -352,7 +352,7 @@ def _loaded(
 
 
 def _stored(builder: ScheduleBuilder, t: _Tiles, rows: LoopHandle, sums: str) -> _Move:
-    """What becomes of sums in tiles: they go to a buffer, from which elements are computed."""
+    """The path of sums out of tiles: they go to a buffer, from which elements are computed."""
     buffer = builder.new_buffer("cache_read", sums, rows)
     return _Move(buffer.name, _as_tiles(builder, t, buffer), f"tilestored_{t.nest.main.tensor.dtype}")
 

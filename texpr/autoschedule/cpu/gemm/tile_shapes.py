@@ -107,7 +107,7 @@ def product_tile(builder: ScheduleBuilder, nest: Nest, lane: For, row: For, lane
 
 
 def _loads(vectors: int, n: int, height: int, each: int = 1) -> float:
-    """What loads cost beside products, if rows of `vectors` registers have tiles of `n`, and one
-    of the panel counts as `each`.
+    """Cost of loads beside products, if rows of `vectors` registers have tiles of `n`, and one of
+    the panel counts as `each`.
     """
     return GEMM_COSTS.load_cost * (-(-vectors // n) / vectors / 3 + each / height)

@@ -1,6 +1,4 @@
-"""How the work of a packed product is shared out: blocks of tiles for cores, or loops that use a
-whole panel again.
-"""
+"""Work split of a packed product: blocks of tiles for cores, or loops that use a whole panel again."""
 
 from __future__ import annotations
 
@@ -13,8 +11,8 @@ from texpr.schedule.analysis.access import Access
 
 
 def is_uneven(cores: int, tiles: int, blocks: int) -> bool:
-    """Whether one core would have much more to do than others, of a block of tiles for each:
-    rows are shared out then.
+    """True if one core would have much more to do than others, of a block of tiles for each: rows
+    are shared out then.
     """
     parts = GEMM_COSTS.uneven_work_fraction
     busiest = busiest_of(tiles, -(-tiles // blocks), cores)
@@ -30,9 +28,7 @@ def busiest_of(tiles: int, block: int, cores: int) -> int:
 
 
 def whole_rounds(cores: int, tiles: int, most: int) -> int:
-    """How many blocks of at most `most` tiles there are: as many for each core, if there are as
-    many tiles.
-    """
+    """Number of blocks of at most `most` tiles: as many for each core, if there are as many tiles."""
     blocks = -(-tiles // most)
     return min(-(-blocks // cores) * cores, tiles)
 

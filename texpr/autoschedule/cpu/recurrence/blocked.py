@@ -82,7 +82,7 @@ def _longest(nest: Nest, loop: For) -> int:
 
 
 def _walks_across(nest: Nest, lane: For, term: For) -> bool:
-    """Whether lanes would read neighbours where terms do not."""
+    """True if lanes would read neighbours where terms do not."""
     steps = [(a.stride(lane.var), a.stride(term.var)) for a in nest.accesses[1:]]
     return all(across in (0, 1) for across, _ in steps) and any(
         across == 1 and along not in (0, 1) for across, along in steps

@@ -175,8 +175,8 @@ def _vectorize_outputs(
 
 
 def _reduction_block_for_l1(builder: ScheduleBuilder, nest: Nest, best: For, rows: For | None) -> int:
-    """How many terms tiles of rows add before others do, where all that moves with the lanes would
-    come from the second cache each time.
+    """Number of terms that tiles of rows add before others do, where the operands that move with
+    the lanes would come from the second cache each time.
 
     Half of the first cache holds it for so many terms; 0 where it holds it for all, or for few.
     """
@@ -200,8 +200,8 @@ def _reduction_block_for_l1(builder: ScheduleBuilder, nest: Nest, best: For, row
 
 
 def _uses_own_rows(builder: ScheduleBuilder, nest: Nest, rows: For) -> bool:
-    """Whether cores that have some rows of a recurrence each use what they have computed
-    themselves, and not what others have.
+    """True if cores with some rows of a recurrence each use only rows that they have computed
+    themselves.
     """
     computed = [
         a for a in nest.accesses[1:] if a.tensor in (*builder.kernel.temporaries, *builder.kernel.outputs)
@@ -307,7 +307,7 @@ def _few_rows(builder: ScheduleBuilder, nest: Nest, rows: For | None) -> int:
 
 
 def _is_product(nest: Nest, lane: For, rows: For) -> bool:
-    """Whether one read moves with the lanes and another one with the rows, so that sums take all
+    """True if one read moves with the lanes and another one with the rows, so that sums take all
     but a few registers.
     """
     if (
@@ -320,7 +320,7 @@ def _is_product(nest: Nest, lane: For, rows: For) -> bool:
 
 
 def _is_short_window(nest: Nest, rows: For) -> bool:
-    """Whether the innermost terms are a short window that slides along the rows: together these
+    """True if the innermost terms are a short window that slides along the rows: together these
     load once what several of them use.
     """
     last = nest.reduction[-1]

@@ -93,7 +93,7 @@ def _stream(builder: ScheduleBuilder, nest: Nest) -> _Stream | NoMatch:
 
 
 def _slides(nest: Nest, a: Access, lane: For, depth: For) -> bool:
-    """Whether rows are read again in other iterations, as those of a window are."""
+    """True if rows are read again in other iterations, as those of a window are."""
     rows = constant_extent(depth) * (a.stride(depth.var) or 0)
     return any(0 < (a.stride(n.var) or 0) < rows for n in nest.spatial if n is not lane)
 

@@ -1,5 +1,5 @@
-"""What the schedules of attention on a GPU have in common: which part nests play, and how they
-come under one loop over blocks of rows.
+"""Common parts of schedules of attention on a GPU: roles of nests, and their fusion under one loop
+over blocks of rows.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Parts:
     outside: set[str] = field(default_factory=set)
 
     def accumulator(self, label: str) -> Tensor | None:
-        """Where the sums of the tensor of a nest are added up, if that is a buffer of its own."""
+        """The buffer in which the sums of the tensor of a nest are added up, if it has one of its own."""
         name = self.nests[label].tensor_name
         main = (n.main.tensor for n in self.nests.values() if n.tensor_name == name)
         return next((t for t in main if t.name != name), None)
@@ -148,11 +148,11 @@ class Work(ABC):
 
     @classmethod
     def known_to(cls, machine: Machine) -> bool:
-        """Whether a machine has instructions of the kind."""
+        """True if a machine has instructions of the kind."""
         return True
 
     def suits(self) -> bool:
-        """Whether the machine, and what is computed, are such."""
+        """True if the machine and the nests suit the template."""
         return True
 
     @abstractmethod
@@ -166,11 +166,11 @@ class Work(ABC):
         """Let copies run ahead, once blocks of rows are blocks of threads."""
 
     def fits(self) -> bool:
-        """Whether a block has the shared memory."""
+        """True if a block has the shared memory."""
         return self.shared_bytes() <= self.builder.machine.shared_bytes - ATTENTION_COSTS.spare_shared_bytes
 
     def shared_bytes(self) -> int:
-        """What is said to be in shared memory; of tensors that nests fill, which are larger
+        """Bytes of the buffers in shared memory; of tensors that nests fill, which are larger
         before they are placed, a tile.
         """
         shared = [t for t in self.builder.kernel.temporaries if t.scope == "shared"]

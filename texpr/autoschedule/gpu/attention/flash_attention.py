@@ -65,7 +65,7 @@ ATTENTION = tuple(map(Attention, (*BY_WARPGROUPS, ByWarps, ByThreads)))
 
 
 def _of_products(builder: ScheduleBuilder, maximum: Nest, nests: Sequence[Nest]) -> bool:
-    """Whether these are maxima along rows of an intermediate that is a sum of products."""
+    """True if these are maxima along rows of an intermediate that is a sum of products."""
     if len(maximum.reduction) != 1 or len(maximum.accesses) != 2:
         return False
     read = maximum.accesses[1].tensor
@@ -81,7 +81,7 @@ def _of_products(builder: ScheduleBuilder, maximum: Nest, nests: Sequence[Nest])
 
 
 def _moves(terms: For, rows: Sequence[For]) -> bool:
-    """Whether the number of terms differs from row to row, along the last of these loops alone."""
+    """True if the number of terms differs from row to row, along the last of these loops alone."""
     return variables(terms.extent) & {n.var for n in rows} == {rows[-1].var}
 
 
@@ -107,7 +107,7 @@ def _scheduled(builder: ScheduleBuilder, maximum: str, way: type[Work]) -> Sched
 
 
 def _parts(builder: ScheduleBuilder, before: set[str], scores: str, depth: int) -> Parts | None:
-    """What the nests are; None if some have other loops than rows and blocks."""
+    """The roles of the nests; None if some have other loops than rows and blocks."""
     nests = {n.label: n for n in find_nests(builder.kernel)}
     last = _last_of_running(nests, before)
     running = last.keys()
@@ -115,7 +115,7 @@ def _parts(builder: ScheduleBuilder, before: set[str], scores: str, depth: int) 
     ends = [lengths[r] for r in running]
 
     def along(label: str, beyond: int) -> bool:
-        """Whether there is one element for each block, and so many more."""
+        """True if a tensor has one element for each block, and `beyond` more."""
         new = label not in before and len(nests[label].spatial) > depth
         return (
             new
@@ -157,7 +157,7 @@ def _last_of_running(nests: Mapping[str, Nest], before: set[str]) -> dict[str, s
 
 
 def _of_rows(nest: Nest, final: set[str], depth: int) -> bool:
-    """Whether a nest computes, of each row by itself, what it reads of such tensors."""
+    """True if a nest computes its elements row by row from such tensors."""
     rows = [n.var for n in nest.spatial[:depth]]
     used = [a for a in nest.accesses[1:] if a.tensor.name in final]
     aligned = all(len(a.indices) >= depth and all(i is v for i, v in zip(a.indices, rows)) for a in used)

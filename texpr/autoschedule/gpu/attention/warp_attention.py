@@ -51,12 +51,12 @@ class ByWarps(Work):
 
     @classmethod
     def known_to(cls, machine: Machine) -> bool:
-        """Whether a machine multiplies tiles in this way."""
+        """True if a machine multiplies tiles in this way."""
         return any(name.startswith(cls.products) for name in machine.instructions)
 
     def suits(self) -> bool:
-        """Whether the machine multiplies tiles of the factors of both products, and these fill
-        all of their sizes.
+        """True if the machine multiplies tiles of the factors of both products, and these fill all
+        of their sizes.
         """
         made, sums = self.parts.nests[self.parts.scores], weighted(self.parts, self.depth)
         sizes = [(made.reduction[-1], DEEP), *((n.spatial[-1], DEEP) for n in sums)]
@@ -70,7 +70,7 @@ class ByWarps(Work):
         )
 
     def fills(self, sizes: Sequence[tuple[For, int]]) -> bool:
-        """Whether tiles fill loops of known extents, and blocks those over rows and terms of
+        """True if tiles fill loops of known extents, and blocks those over rows and terms of
         scores.
         """
         rows, terms = self.parts.nests[self.parts.scores].spatial[-2:]
@@ -198,8 +198,8 @@ class ByWarps(Work):
         self.builder.apply("vectorize", pair)
 
     def _share(self, label: str) -> NoMatch | None:
-        """What is neither product: elements of tiles, what rows are folded to, or a number for
-        each row.
+        """Schedule the nests that are neither product: elements of tiles, what rows are folded to,
+        or a number for each row.
         """
         builder, nest, inner = self.builder, self.parts.nests[label], self.inner(label)
         warps, rows = self._cut(self.rows[label], TALL)
