@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from texpr.compiler import CompiledKernel, op, schedule
+from texpr.graph.lazy import jit, tensor
 from texpr.support.options import options
 from texpr.support.table import Table
 from texpr.tools.arguments import Commands, add_command, add_runs
@@ -68,6 +69,16 @@ _JOINED = 100
 """Nanoseconds that a loop over two threads may take beside its work, once they are at work."""
 
 
+_CHAINS = {
+    "five operations of tensors, 1000 floats": ("((x*y + x).tanh()*y - x).numpy()", 15_000),
+    "the same, recorded alone": ("(x*y + x).tanh()*y - x", None),
+    "the same under tx.jit": ("jitted(a, b)", None),
+    "the same with NumPy": ("np.tanh(a*b + a)*b - a", None),
+}
+"""Code with what it may take, in nanoseconds."""
+_CHAINED = 2000
+
+
 _TABLE = Table({"add of 16 floats": "<48", "ns": ">5.0f", "alone": ">6.0f", "bar": ">4", "": "<"})
 
 
@@ -103,6 +114,11 @@ def lines(runs: int) -> Iterator[str]:
     yield _TABLE.row(
         "a loop over two threads, begun and ended, hot", None, joined, _JOINED, verdict(joined, _JOINED)
     )
+    for name, (code, bar) in _CHAINS.items():
+        timer = timeit.Timer(code, timer=time.thread_time, globals=_tensors())
+        timer.timeit(_CHAINED)
+        found = median(timer.timeit(_CHAINED) / _CHAINED * 1e9 for _ in range(runs))
+        yield _TABLE.row(name, None, found, bar, verdict(found, bar))
 
 
 def _names() -> dict[str, object]:
@@ -127,6 +143,13 @@ def _names() -> dict[str, object]:
     kernel = schedule(add, N=16).auto().compile()
     kernels = {"kernel": kernel, "released": released, "symbolic": schedule(add).vectorize("i", 16).compile()}
     return {"np": np, "add": add, "three": op(_ADD), "ten": op(_ADD), **kernels, **others, **arrays}
+
+
+def _tensors() -> dict[str, object]:
+    """The names in the code of chains."""
+    a, b = np.linspace(-1, 1, 1000, dtype=np.float32), np.linspace(2, 3, 1000, dtype=np.float32)
+    jitted = jit(lambda x, y: (x * y + x).tanh() * y - x)
+    return {"np": np, "a": a, "b": b, "x": tensor(a), "y": tensor(b), "jitted": jitted}
 
 
 def _joined(runs: int) -> float:
