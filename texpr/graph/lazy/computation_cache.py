@@ -8,7 +8,7 @@ bytes.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from itertools import count
 from typing import Any
 from weakref import ReferenceType, WeakSet, ref
@@ -104,8 +104,10 @@ def cache_of_program(program: Program, weight: int) -> ComputationCache:
         return found or made
 
 
-def heaviest_cache(caches: Iterable[ComputationCache]) -> ComputationCache:
+def heaviest_cache(caches: Collection[ComputationCache]) -> ComputationCache:
     """The cache whose module has the most variables; the general one without any."""
+    if not caches:
+        return GENERAL
     found = max(caches, key=lambda k: k.weight, default=GENERAL)
     return found if found.weight else GENERAL
 

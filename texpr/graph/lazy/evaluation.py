@@ -139,7 +139,7 @@ class History:
         """Equal for histories that the same plan computes: of each call the program and its
         arguments, a leaf by its negative number, a result by its call and its position there.
         """
-        return (*self._structure, *[x for t in self.leaves for x in (t.shape, t.dtype)])
+        return (*self._structure, *[t.spec or t.own_spec() or (t.shape, t.dtype) for t in self.leaves])
 
     def captured(self) -> tuple[Capture, list[Symbolic], Callable[[Tensor], Symbolic]]:
         """The calls as a capture with the leaves as data; the leaves there, and where other

@@ -23,7 +23,16 @@ from texpr.graph.execution.placement import device_of, to_host
 from texpr.graph.lazy.computation_cache import ComputationCache
 from texpr.graph.lazy.dlpack_dtypes import coded
 from texpr.graph.lazy.recipes import MOST as MOST_RECIPES
-from texpr.graph.lazy.recipes import RECIPES, Observation, Recipe, Spec, call_key, observation, static_key
+from texpr.graph.lazy.recipes import (
+    RECIPES,
+    Call,
+    Observation,
+    Recipe,
+    Spec,
+    call_key,
+    observation,
+    static_key,
+)
 from texpr.ir.dtypes import DType, number, readable
 from texpr.ir.shapes import Shape, caller_shape
 from texpr.ir.tensor import Program
@@ -58,15 +67,16 @@ class Node:
     ) -> None:
         self.program, self.arguments, self.cache, self.device = program, arguments, cache, device
         self.outputs: tuple[weakref.ref[Tensor], ...] = ()
-        depth, user = 0, weakref.ref[Node](self)
+        depth, user = 0, weakref.ref(self)
         for a in arguments:
             if a.value is None and a.node is not None and a.node.depth > depth:
                 depth = a.node.depth
-            if a.users is None:
-                a.users = [user]
+            users = a.users
+            if users is None:
+                a.users = [user]  # type: ignore[list-item]
             else:
-                a.users.append(user)
-                if len(a.users) >= MOST_USERS:
+                users.append(user)  # type: ignore[arg-type]
+                if len(users) >= MOST_USERS:
                     a.forget_users()
         self.depth = depth + 1
 
@@ -613,6 +623,9 @@ def _observe(
 
 def _record(recipe: Recipe, operands: Sequence[Any]) -> Any:
     """Make the nodes of a recipe; its result, or a tuple of several."""
+    call = recipe[0]
+    if len(recipe) == 1 and call.order is not None and len(call.results) == 1:
+        return _record_one(call, tuple([operands[k] for k in call.order]))
     made: list[list[Tensor]] = []
     results: list[Tensor] = []
     for call in recipe:
@@ -634,6 +647,20 @@ def _record(recipe: Recipe, operands: Sequence[Any]) -> Any:
     if node.depth > MOST_WAITING:
         results[0].realize()
     return results[0] if len(results) == 1 else tuple(results)
+
+
+def _record_one(call: Call, arguments: tuple[Tensor, ...]) -> Tensor:
+    """The node of a call with a single result: what most methods are."""
+    node, spec = Node(call.program, arguments, None, gpu.HOST), call.results[0]
+    result = Tensor(spec.shape, spec.dtype, None, node, 0, spec)
+    for a in arguments:
+        if a.requires_grad and not a.stops and is_recording():
+            result.requires_grad = spec.dtype.is_float
+    if (seen := observation.get()) is not None:
+        seen.calls.append((call.program, arguments, (result,)))
+    if node.depth > MOST_WAITING:
+        result.realize()
+    return result
 
 
 def _of_number(value: float, dtype: DType) -> Tensor:
