@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -40,7 +41,8 @@ from texpr.runtime import gpu
 from texpr.support.errors import CallError
 
 MOST_USERS = 64
-"""Users of a tensor among which those that are gone are looked for."""
+"""Each time that a tensor has got so many users more, those that are gone are forgotten."""
+_forgetting = threading.Lock()
 MOST_WAITING = 200
 """Calls in a row that wait for somebody to look: a loop that nobody looks into must not become
 one program.
@@ -76,7 +78,7 @@ class Node:
                 a.users = [user]  # type: ignore[list-item]
             else:
                 users.append(user)  # type: ignore[arg-type]
-                if len(users) >= MOST_USERS:
+                if not len(users) % MOST_USERS:
                     a.forget_users()
         self.depth = depth + 1
 
@@ -151,10 +153,14 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         """Calls that wait for the value, or may ask for it again."""
 
     def forget_users(self) -> None:
-        """Leave out the users that are gone, if they are many."""
-        alive = [user for user in self.users or () if user() is not None]
-        if len(alive) <= MOST_USERS // 2:
-            self.users = alive
+        """Leave out the users that are gone. Other threads may add some behind meanwhile."""
+        users = self.users
+        if users is not None and _forgetting.acquire(blocking=False):
+            try:
+                count = len(users)
+                users[:count] = [user for user in users[:count] if user() is not None]
+            finally:
+                _forgetting.release()
 
     def own_spec(self) -> Spec | None:
         """The key of the shape and dtype in recipes; None on a device."""
