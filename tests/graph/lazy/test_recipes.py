@@ -217,3 +217,14 @@ def test_operators_of_tensors_and_arrays_in_turns():
         np.testing.assert_array_equal(both(tx.tensor(x), x + 2)[0].numpy(), x + x + 2)
         with pytest.raises(CallError):
             both(tx.tensor(x), tx.tensor(np.ones(4, "f4")))
+
+
+def test_slices_with_arrays_as_bounds():
+    x = tx.tensor(np.arange(5.0))
+    for bound in (1, np.array(1), np.int64(1), tx.tensor(1)):
+        np.testing.assert_array_equal(x[bound:].numpy(), [1, 2, 3, 4])
+        np.testing.assert_array_equal(x[::-1][:bound].numpy(), [4])
+    key = tx.tensor(1)
+    assert x[key:].shape == (4,)
+    key[...] = 3
+    assert x[key:].shape == (2,)

@@ -191,9 +191,8 @@ def static_key(value: object) -> tuple | None:
     t = type(value)
     if t in _STATIC or t is DType or value is Ellipsis:
         return t, value
-    if t is slice:
-        return t, value.start, value.stop, value.step, *map(type, (value.start, value.stop, value.step))  # type: ignore[attr-defined]
-    if t is tuple:
-        parts = tuple(map(static_key, value))  # type: ignore[arg-type]
+    if t is slice or t is tuple:
+        within = value if t is tuple else (value.start, value.stop, value.step)  # type: ignore[attr-defined]
+        parts = tuple(map(static_key, within))  # type: ignore[arg-type]
         return None if None in parts else (t, parts)
     return None
