@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -228,3 +231,46 @@ def test_slices_with_arrays_as_bounds():
     assert x[key:].shape == (4,)
     key[...] = 3
     assert x[key:].shape == (2,)
+
+
+def test_gradients_where_a_leaf_waits_for_what_was_recorded():
+    """Computing `c`, through which no gradient flows, computes `b`, which has no history then."""
+    w, a = tx.tensor(np.ones(3)).requires_grad_(), tx.tensor(np.arange(3.0))
+    b = a * 2.0
+    with tx.no_grad():
+        c = b * w
+    (b * w * c).sum().backward()
+    np.testing.assert_array_equal(w.grad.numpy(), [0, 4, 16])
+    np.testing.assert_array_equal(b.numpy(), [0, 2, 4])
+
+
+def test_threads_that_look_at_tensors_of_one_history():
+    """A tensor that gets its value while another thread walks through its history."""
+    interval, failures = sys.getswitchinterval(), []
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(100):
+            tensors, expected = [tx.tensor(np.ones(5))], [np.ones(5)]
+            for _ in range(30):
+                tensors.append((tensors[-1] * 1.5).tanh())
+                expected.append(np.tanh(expected[-1] * 1.5))
+            start = threading.Barrier(4)
+            looks = partial(_look, tensors, expected, start, failures)
+            threads = [threading.Thread(target=looks, args=(k,)) for k in (30, 10, 20, 30)]
+            for t in threads:
+                t.start()
+            for t in threads:
+                t.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not failures
+
+
+def _look(
+    tensors: list[Any], expected: list[Any], start: threading.Barrier, failures: list[object], k: int
+) -> None:
+    try:
+        start.wait()
+        np.testing.assert_allclose(tensors[k].numpy(), expected[k])
+    except Exception as error:
+        failures.append(error)

@@ -5,6 +5,7 @@ leaves.
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -17,12 +18,17 @@ from texpr.graph.lazy.computation_cache import ComputationCache, heaviest_cache
 from texpr.graph.lazy.lazy_tensor import Node, Tensor, apply_program, transfer
 from texpr.ir.tensor import Program
 from texpr.support.errors import CallError
+from texpr.support.forks import held_over_forks
 from texpr.support.options import current
 
 _OWN_REFERENCES = 3
 """To a tensor that `History.held` looks at: from `made`, a variable and an argument."""
 _FEW = 50
 """Calls in a row that are walked through by recursion."""
+_lock = held_over_forks(threading.RLock())
+"""Held while a history is read and while tensors get values: one that gets its value in another
+thread would be a leaf in the middle of it. Plans run without it.
+"""
 
 
 class History:
@@ -179,14 +185,20 @@ def realize(wanted: Sequence[Tensor]) -> None:
 
 
 def _realize_on(device: str, wanted: Sequence[Tensor]) -> None:
-    history = History(wanted, by_value=True)
-    outputs = history.held()
-    outputs += [t for t in wanted if t.value is None and not any([t is o for o in outputs])]
-    if outputs:
+    with _lock:
+        wanted = [t for t in wanted if t.value is None]  # another thread may have come first
+        history = History(wanted, by_value=True)
+        outputs = history.held()
+        outputs += [t for t in wanted if not any([t is o for o in outputs])]
+        if not outputs:
+            return
         key = "values", device, history.structure(), *map(history.place, outputs)
         plan = _cached(history, key, partial(_values_plan, history, outputs, device))
-        for t, value in zip(outputs, history.run(plan)):
-            t.value = value
+    values = history.run(plan)
+    with _lock:
+        for t, value in zip(outputs, values):
+            if t.value is None:
+                t.value = value
             if not t.requires_grad:
                 t.node = None
 
@@ -200,27 +212,39 @@ def add_gradients(
         create_graph: gradients flow through the derivatives, too; for detached tensors, by their
             identity, `originals` are what they flow to then.
     """
-    history = History([loss], by_value=False)
-    wrt = [t for t in history.leaves if t.requires_grad and not t.stops]
-    if not wrt or loss.is_leaf and not loss.requires_grad:
-        raise CallError(NOTHING, code="gradient", help=MAKE_A_LEAF)
-    found = (
-        _with_history(history, loss, wrt, originals or {}) if create_graph else _values(history, loss, wrt)
-    )
+    while True:
+        with _lock:
+            history = History([loss], by_value=False)
+            wrt = [t for t in history.leaves if t.requires_grad and not t.stops]
+            if not wrt or loss.is_leaf and not loss.requires_grad:
+                raise CallError(NOTHING, code="gradient", help=MAKE_A_LEAF)
+            if create_graph:
+                found = _with_history(history, loss, wrt, originals or {})
+                break
+            waiting = [t for t in history.leaves if t.value is None]
+            if not waiting:
+                plan = _plan_of_gradients(history, loss, wrt)
+        if not waiting:
+            found = _values(history, plan, loss, wrt)
+            break
+        realize(waiting)  # and others on the way, which have no history any more
     for leaf, gradient in zip(wrt, found, strict=True):
         holder: Any = leaf if leaf.owner is None else leaf.owner
         total = gradient if holder.grad is None else holder.grad + gradient
         holder.grad = total if create_graph else total.detach().realize()
 
 
-def _values(history: History, loss: Tensor, wrt: Sequence[Tensor]) -> list[Tensor]:
-    """The derivatives as numbers."""
-    realize([t for t in history.leaves if t.value is None])
-    plan = _cached(
+def _plan_of_gradients(history: History, loss: Tensor, wrt: Sequence[Tensor]) -> Plan:
+    """The plan of a number and its derivatives."""
+    return _cached(
         history,
         ("gradients", loss.device, *_gradient_key(history, loss, wrt)),
         lambda: _gradients_plan(history, loss, wrt),
     )
+
+
+def _values(history: History, plan: Plan, loss: Tensor, wrt: Sequence[Tensor]) -> list[Tensor]:
+    """The derivatives as numbers."""
     value, *gradients = history.run(plan)
     if loss.value is None:
         loss.value = value

@@ -71,8 +71,9 @@ class Node:
         self.outputs: tuple[weakref.ref[Tensor], ...] = ()
         depth, user = 0, weakref.ref(self)
         for a in arguments:
-            if a.value is None and a.node is not None and a.node.depth > depth:
-                depth = a.node.depth
+            before = a.node  # first: another thread may set a value, and then leave the node out
+            if a.value is None and before is not None and before.depth > depth:
+                depth = before.depth
             users = a.users
             if users is None:
                 a.users = [user]  # type: ignore[list-item]
@@ -244,7 +245,8 @@ class Tensor(ArrayMethods, gpu.Exchanged):
     @property
     def device(self) -> str:
         """The name of the device that the values lie on, or will."""
-        return device_of(self.value) if self.value is not None or self.node is None else self.node.device
+        node, value = self.node, self.value
+        return device_of(value) if value is not None or node is None else node.device
 
     def to(self, device: str) -> Tensor:
         """The same values on another device, or this tensor if it is there. What waits is computed
@@ -312,7 +314,8 @@ class Tensor(ArrayMethods, gpu.Exchanged):
 
     def detach(self) -> Tensor:
         """The same values, through which no gradient flows."""
-        other = Tensor(self.shape, self.dtype, self.value, self.node, self.index)
+        node = self.node  # before the value, without which another thread does not leave it out
+        other = Tensor(self.shape, self.dtype, self.value, node, self.index)
         other.stops = True
         return other
 
@@ -322,8 +325,8 @@ class Tensor(ArrayMethods, gpu.Exchanged):
             return ops.copy(self)  # type: ignore[return-value]
         other = self.detach()
         other.stops, other.requires_grad = self.stops or not is_recording(), self.requires_grad
-        if self.value is None and self.node is not None:
-            self.node.outputs += (weakref.ref(other),)
+        if other.value is None and other.node is not None:
+            other.node.outputs += (weakref.ref(other),)
         return other
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:

@@ -45,8 +45,8 @@ class Spec:
     @classmethod
     def of(cls, tensor: Any) -> Spec | None:
         """The spec of a tensor; None on a device."""
-        value = tensor.value
-        if (type(value) is not np.ndarray) if value is not None else (tensor.node.device != HOST):
+        node, value = tensor.node, tensor.value
+        if (type(value) is not np.ndarray) if value is not None else (node.device != HOST):
             return None
         return cls.named(tensor.shape, tensor.dtype)
 
