@@ -47,7 +47,7 @@ def test_loops_of_reductions_and_fused_ones(builder: ScheduleBuilder):
     builder.new_buffer("rfactor", inner, reassoc=True)
     assert builder.extents(sum_loop(inner)) == [8]
     both = builder.try_fuse(LoopHandle("C", "i"), LoopHandle("C", "j"), "ij")
-    assert both is None or builder.extents(both) == [32 * 48]
+    assert both is not None and builder.extents(both) == [32 * 48]
 
 
 def test_a_step_that_is_needed_ends_the_work(builder: ScheduleBuilder):

@@ -77,8 +77,12 @@ class ScheduleBuilder:
             Refused: it is not legal.
         """
         if not self.try_apply(name, *args, **options):
-            assert self.refused is not None
-            raise Refused(self.refused)
+            raise self._refusal()
+
+    def _refusal(self) -> Refused:
+        """The error of the step that was refused last."""
+        assert self.refused is not None
+        return Refused(self.refused)
 
     def try_new_buffer(self, name: str, /, *args: object, **options: object) -> Tensor | None:
         """Apply a step that makes a buffer (`cache_read`, `rfactor`) if it is legal; the buffer,
@@ -245,8 +249,7 @@ class ScheduleBuilder:
         """
         found = self.try_split(loop, factor, **options)
         if found is None:
-            assert self.refused is not None
-            raise Refused(self.refused)
+            raise self._refusal()
         return found
 
     def try_fuse(self, outer: LoopHandle | For, inner: LoopHandle | For, name: str) -> LoopHandle | None:

@@ -9,7 +9,7 @@ their modules.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 
 def tuned(value: Any, unit: str, source: str, measured: str = "") -> Any:
@@ -25,16 +25,7 @@ def tuned(value: Any, unit: str, source: str, measured: str = "") -> Any:
 
 
 class CostModel:
-    """Base of the records of tuned numbers, whose fields are all `tuned`.
-
-    Attributes:
-        records: all of them.
-    """
-
-    records: ClassVar[list[type[CostModel]]] = []
-
-    def __init_subclass__(cls) -> None:
-        CostModel.records.append(cls)
+    """Base of the records of tuned numbers, whose fields are all `tuned`."""
 
 
 _TIMES = "times of kernels; processor not recorded"
@@ -77,7 +68,7 @@ class CommonCosts(CostModel):
     """A vector of elements anywhere."""
     typical_extent: int = tuned(1024, "iterations", "an assumption; no times recorded")
     """Iterations of a loop whose extent only the call knows."""
-    # cpu.parallelize, cpu.driver, graph.execution.placement
+    # cpu.parallelize, cpu.schedule_cpu, graph.execution.placement
     parallel_work: int = tuned(1 << 16, "statement instances", _TIMES, "2026-11-20")
     """Statement instances below which waking another thread costs more than it saves (about 10 us
     of work)."""
@@ -88,4 +79,4 @@ class CommonCosts(CostModel):
 
 
 COSTS = CommonCosts()
-"""The costs of all default schedules."""
+"""The costs that folders of default schedules share."""

@@ -78,13 +78,6 @@ class Scheduled:
     copy: DeferredCopy | None = None
     members: tuple[Nest, ...] = ()
 
-    @staticmethod
-    def of(loops: list[LoopHandle] | None) -> Scheduled | None:
-        """With these outer loops; None where there are none to speak of, since a step was
-        refused.
-        """
-        return None if loops is None else Scheduled(loops)
-
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:

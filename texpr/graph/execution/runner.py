@@ -102,8 +102,7 @@ class Runner:
         """A run on arrays where they lie, assignments included; None, and nothing is done, where
         they are not as the program has them.
         """
-        key = tuple(map(id, map(array_of, self._variables)))
-        function, written = self._functions.get(key) or self._function(key)
+        function, written = self._bound_function()
         if self._updates and not all(self._may_be_read(a, written) for a in arrays):
             return None
         self._to_commit, self._given = None, arrays
@@ -169,7 +168,7 @@ class Runner:
         ]
         self._checks.check_rest((), dict(zip(tensors, given)).__getitem__)
         if self._updates:
-            written = WrittenMemory(self._memory.assigned)
+            _, written = self._bound_function()
             given = [a.copy() if written.overlaps(a) else a for a in given]
         return self._run_function(given)
 
@@ -336,6 +335,11 @@ class Runner:
                 found = self._placement.sequence(self._name, ranges, launches, self._memory.arrays(), raiser)
                 self._bindings[key] = found
         return found
+
+    def _bound_function(self) -> tuple[Function, WrittenMemory]:
+        """The run as a function, on the arrays that the variables have now."""
+        key = tuple(map(id, map(array_of, self._variables)))
+        return self._functions.get(key) or self._function(key)
 
     def _function(self, key: tuple[int, ...]) -> tuple[Function, WrittenMemory]:
         """The run as a function of the data, but for what is committed then, and what that

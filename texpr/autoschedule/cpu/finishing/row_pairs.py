@@ -56,7 +56,8 @@ class RowPairs:
 
     def apply(self, builder: ScheduleBuilder, match: For) -> Scheduled | None:
         """The steps, or None where nothing is gained."""
-        return Scheduled.of(_in_pairs(builder, match))
+        loops = _in_pairs(builder, match)
+        return None if loops is None else Scheduled(loops)
 
 
 def _in_pairs(builder: ScheduleBuilder, loop: For) -> list[LoopHandle] | None:
