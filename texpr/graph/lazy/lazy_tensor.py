@@ -24,16 +24,7 @@ from texpr.graph.execution.placement import device_of, to_host
 from texpr.graph.lazy.computation_cache import ComputationCache
 from texpr.graph.lazy.dlpack_dtypes import coded
 from texpr.graph.lazy.recipes import MOST as MOST_RECIPES
-from texpr.graph.lazy.recipes import (
-    RECIPES,
-    Call,
-    Observation,
-    Recipe,
-    Spec,
-    call_key,
-    observation,
-    static_key,
-)
+from texpr.graph.lazy.recipes import RECIPES, Observation, Recipe, Spec, call_key, observation, static_key
 from texpr.ir.dtypes import DType, number, readable
 from texpr.ir.shapes import Shape, caller_shape
 from texpr.ir.tensor import Program
@@ -563,8 +554,8 @@ def apply_program(
         CallError: shapes that do not fit.
     """
     specs = _result_specs(program, tuple([a.shape for a in arguments]))
-    node = Node(program, arguments, cache, common_device(program.name, arguments))
-    if node.device != gpu.HOST:
+    device = common_device(program.name, arguments)
+    if device != gpu.HOST:
         for formal, a in zip(program.inputs, arguments):
             if (
                 a.device == gpu.HOST
@@ -575,14 +566,28 @@ def apply_program(
                 # where it is; else it would be computed where this is. Values of data alone are
                 # checked on a device
                 a.realize()
-    on_host = node.device == gpu.HOST
+    return _record_call(program, arguments, specs, cache, device)
+
+
+def _record_call(
+    program: Program,
+    arguments: tuple[Tensor, ...],
+    specs: Sequence[Spec],
+    cache: ComputationCache | None = None,
+    device: str = gpu.HOST,
+) -> tuple[Tensor, ...]:
+    """Make the node of a call; its results, of these shapes and dtypes."""
+    node, on_host = Node(program, arguments, cache, device), device == gpu.HOST
     results = tuple(
         [Tensor(s.shape, s.dtype, None, node, k, s if on_host else None) for k, s in enumerate(specs)]
     )
-    node.outputs = tuple(map(weakref.ref, results))
-    grows = is_recording() and any(a.requires_grad and not a.stops for a in arguments)
-    for r in results:
-        r.requires_grad = grows and r.dtype.is_float
+    if len(results) > 1:  # a single one is found where it is an argument
+        node.outputs = tuple(map(weakref.ref, results))
+    for a in arguments:
+        if a.requires_grad and not a.stops and is_recording():
+            for r in results:
+                r.requires_grad = r.dtype.is_float
+            break
     if (seen := observation.get()) is not None:
         seen.calls.append((program, arguments, results))
     if node.depth > MOST_WAITING:
@@ -632,44 +637,15 @@ def _observe(
 
 def _record(recipe: Recipe, operands: Sequence[Any]) -> Any:
     """Make the nodes of a recipe; its result, or a tuple of several."""
-    call = recipe[0]
-    if len(recipe) == 1 and call.order is not None and len(call.results) == 1:
-        return _record_one(call, tuple([operands[k] for k in call.order]))
-    made: list[list[Tensor]] = []
-    results: list[Tensor] = []
+    made: list[Sequence[Tensor]] = []
     for call in recipe:
         order = call.order
         arguments = (
             call.arguments(operands, made, _of_number) if order is None else [operands[k] for k in order]
         )
-        node = Node(call.program, tuple(arguments), None, gpu.HOST)
-        results = [Tensor(spec.shape, spec.dtype, None, node, k, spec) for k, spec in enumerate(call.results)]
-        if len(results) > 1:  # a single one is found where it is an argument
-            node.outputs = tuple([weakref.ref(r) for r in results])
-        for a in arguments:
-            if a.requires_grad and not a.stops and is_recording():
-                for r in results:
-                    r.requires_grad = r.dtype.is_float
+        results = _record_call(call.program, tuple(arguments), call.results)
         made.append(results)
-        if (seen := observation.get()) is not None:
-            seen.calls.append((call.program, arguments, results))
-    if node.depth > MOST_WAITING:
-        results[0].realize()
-    return results[0] if len(results) == 1 else tuple(results)
-
-
-def _record_one(call: Call, arguments: tuple[Tensor, ...]) -> Tensor:
-    """The node of a call with a single result: what most methods are."""
-    node, spec = Node(call.program, arguments, None, gpu.HOST), call.results[0]
-    result = Tensor(spec.shape, spec.dtype, None, node, 0, spec)
-    for a in arguments:
-        if a.requires_grad and not a.stops and is_recording():
-            result.requires_grad = spec.dtype.is_float
-    if (seen := observation.get()) is not None:
-        seen.calls.append((call.program, arguments, (result,)))
-    if node.depth > MOST_WAITING:
-        result.realize()
-    return result
+    return results[0] if len(results) == 1 else results
 
 
 def _of_number(value: float, dtype: DType) -> Tensor:
