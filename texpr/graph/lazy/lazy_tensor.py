@@ -577,12 +577,16 @@ def _record_call(
     device: str = gpu.HOST,
 ) -> tuple[Tensor, ...]:
     """Make the node of a call; its results, of these shapes and dtypes."""
-    node, on_host = Node(program, arguments, cache, device), device == gpu.HOST
-    results = tuple(
-        [Tensor(s.shape, s.dtype, None, node, k, s if on_host else None) for k, s in enumerate(specs)]
-    )
-    if len(results) > 1:  # a single one is found where it is an argument
+    node = Node(program, arguments, cache, device)
+    if len(specs) == 1:  # found where it is an argument
+        spec = specs[0]
+        results: tuple[Tensor, ...] = (Tensor(spec.shape, spec.dtype, None, node, 0, spec),)
+    else:
+        results = tuple([Tensor(s.shape, s.dtype, None, node, k, s) for k, s in enumerate(specs)])
         node.outputs = tuple(map(weakref.ref, results))
+    if device != gpu.HOST:
+        for r in results:
+            r.spec = None
     for a in arguments:
         if a.requires_grad and not a.stops and is_recording():
             for r in results:
@@ -637,15 +641,15 @@ def _observe(
 
 def _record(recipe: Recipe, operands: Sequence[Any]) -> Any:
     """Make the nodes of a recipe; its result, or a tuple of several."""
+    call = recipe[0]
+    if call.order is not None and len(recipe) == 1:  # as of most methods
+        results = _record_call(call.program, tuple([operands[k] for k in call.order]), call.results)
+        return results[0] if len(results) == 1 else results
     made: list[Sequence[Tensor]] = []
     for call in recipe:
-        order = call.order
-        arguments = (
-            call.arguments(operands, made, _of_number) if order is None else [operands[k] for k in order]
-        )
-        results = _record_call(call.program, tuple(arguments), call.results)
-        made.append(results)
-    return results[0] if len(results) == 1 else results
+        arguments = call.arguments(operands, made, _of_number)
+        made.append(_record_call(call.program, tuple(arguments), call.results))
+    return made[-1][0] if len(made[-1]) == 1 else made[-1]
 
 
 def _of_number(value: float, dtype: DType) -> Tensor:
