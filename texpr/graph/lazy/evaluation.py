@@ -15,7 +15,8 @@ from texpr.graph.capture.capture import MAKE_A_LEAF, NOTHING, Capture
 from texpr.graph.capture.symbolic import Symbolic
 from texpr.graph.execution.plan import Plan
 from texpr.graph.lazy.computation_cache import ComputationCache, heaviest_cache
-from texpr.graph.lazy.lazy_tensor import Node, Tensor, apply_program, transfer
+from texpr.graph.lazy.devices import transfer
+from texpr.graph.lazy.lazy_tensor import Node, Tensor, apply_program
 from texpr.ir.tensor import Program
 from texpr.support.errors import CallError
 from texpr.support.forks import held_over_forks

@@ -20,7 +20,8 @@ from texpr.graph.capture.symbolic import Symbolic
 from texpr.graph.capture.variable import Variable
 from texpr.graph.execution.placement import to_host
 from texpr.graph.execution.plan import Plan
-from texpr.graph.lazy.lazy_tensor import Tensor, common_device
+from texpr.graph.lazy.devices import common_device
+from texpr.graph.lazy.lazy_tensor import Tensor
 from texpr.graph.lazy.making import tensor
 from texpr.graph.lazy.pytrees import Tree, flattened
 from texpr.graph.lazy.tracing import Effects, GradientFlow, Number, Tracing, result_tensor

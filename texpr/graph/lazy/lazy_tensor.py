@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Protocol
 
@@ -14,19 +14,28 @@ from texpr import ops
 from texpr.compiler import CompiledKernel, Op
 from texpr.graph.arrays import array_functions
 from texpr.graph.arrays.cotangent import check_leaf, number_of, operand_of, weighted
-from texpr.graph.arrays.methods import ArrayMethods
 from texpr.graph.arrays.recording import is_recording, recording
-from texpr.graph.arrays.setitem import with_elements
-from texpr.graph.capture.capture import bind_call, resolve_program
+from texpr.graph.capture.capture import resolve_program
 from texpr.graph.capture.symbolic import Symbolic
 from texpr.graph.capture.variable import Variable, array_of
-from texpr.graph.execution.placement import device_of, to_host
+from texpr.graph.execution.placement import device_of
 from texpr.graph.lazy.computation_cache import ComputationCache
-from texpr.graph.lazy.dlpack_dtypes import coded
+from texpr.graph.lazy.devices import common_device, transfer
+from texpr.graph.lazy.in_place import InPlaceOperators
 from texpr.graph.lazy.recipes import MOST as MOST_RECIPES
-from texpr.graph.lazy.recipes import RECIPES, Observation, Recipe, Spec, call_key, observation, static_key
-from texpr.ir.dtypes import DType, number, readable
-from texpr.ir.shapes import Shape, caller_shape
+from texpr.graph.lazy.recipes import (
+    RECIPES,
+    Observation,
+    Recipe,
+    Spec,
+    call_key,
+    observation,
+    result_specs,
+    static_key,
+)
+from texpr.graph.lazy.tensor_values import TensorValues
+from texpr.ir.dtypes import DType, number
+from texpr.ir.shapes import Shape
 from texpr.ir.tensor import Program
 from texpr.runtime import gpu
 from texpr.support.errors import CallError
@@ -90,7 +99,7 @@ class Engine(Protocol):
         """Add derivatives to the leaves."""
 
 
-class Tensor(ArrayMethods, gpu.Exchanged):
+class Tensor(TensorValues, InPlaceOperators):
     """An array with NumPy's semantics that computes when its values are looked at.
 
     Operators of `texpr.ops` and those made by `tx.op` take it as well. Slices and reshapes are
@@ -280,29 +289,6 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         if self.value is not None and any(user() is not None for user in self.users or ()):
             self.value = self.value.copy()
 
-    def numpy(self) -> np.ndarray:
-        """The value. Writing into the array changes the tensor, unless it lies on a device: then
-        the array is a copy. What NumPy lacks comes in the dtypes of `ml_dtypes` where that is
-        installed, else as f32, which holds it exactly.
-        """
-        value = self.realize().value
-        assert value is not None
-        return readable(to_host(value), self.dtype)
-
-    def item(self) -> float | int | bool:
-        """The only element."""
-        if self.size != 1:
-            raise CallError(
-                f"a tensor of shape {list(self.shape)} is no single number",
-                code="shape",
-                help="reduce or index it",
-            )
-        return self.numpy().reshape(()).item()
-
-    def tolist(self) -> Any:
-        """The values as nested lists."""
-        return self.numpy().tolist()
-
     def detach(self) -> Tensor:
         """The same values, through which no gradient flows."""
         node = self.node  # before the value, without which another thread does not leave it out
@@ -330,7 +316,7 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         check_leaf(self, requires_grad)
         if requires_grad and (self.stops or not self.requires_grad):
             self.realize()
-            self._detach_users()
+            self.detach_users()
             self.node, self.stops, self.index = None, False, 0
         self.requires_grad = requires_grad
         return self
@@ -383,77 +369,12 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         )
         return array_functions.select(self, known if isinstance(key, tuple) else known[0])
 
-    def __setitem__(self, key: object, value: object) -> None:
-        """Give the tensor a value with these elements replaced.
-
-        Raises:
-            CallError: the tensor is a leaf that requires a gradient; an array of integers as index;
-                shapes that do not fit.
-        """
-        if self.requires_grad and self.node is None:
-            raise CallError(
-                "elements of a tensor that requires a gradient are assigned",
-                code="gradient",
-                help="compute a new tensor: where(condition, values, x)",
-            )
-        from texpr.graph.lazy.making import tensor
-
-        new = with_elements(
-            self, key, array_functions.operand(value), lambda array: tensor(np.asarray(array))
-        )
-        self._detach_users()
-        self.value, self.node, self.index, self.requires_grad = None, new.node, new.index, new.requires_grad
-        assert self.node is not None
-        self.node.outputs = (weakref.ref(self),)
-
-    def __iadd__(self, other: object) -> Tensor:
-        return self._as_update(self + other)
-
-    def __isub__(self, other: object) -> Tensor:
-        return self._as_update(self - other)
-
-    def __imul__(self, other: object) -> Tensor:
-        return self._as_update(self * other)
-
-    def __itruediv__(self, other: object) -> Tensor:
-        return self._as_update(self / other)
-
-    def __ifloordiv__(self, other: object) -> Tensor:
-        return self._as_update(self // other)
-
-    def __imod__(self, other: object) -> Tensor:
-        return self._as_update(self % other)
-
-    def __ipow__(self, other: object) -> Tensor:
-        return self._as_update(self**other)
-
-    def __imatmul__(self, other: object) -> Tensor:
-        return self._as_update(self @ other)
-
-    def _as_update(self, new: object) -> Tensor:
-        """The new object behind the name `x` after `x -= y`: `new`, and where a leaf is changed
-        outside of its gradient, `x` with that value.
-
-        Raises:
-            CallError: the leaf would become another shape.
-        """
-        if not isinstance(new, Tensor) or not (self.requires_grad and self.is_leaf) or is_recording():
-            return new  # type: ignore[return-value]
-        if new.shape != self.shape:
-            raise CallError(
-                f"a leaf of shape {list(self.shape)} would become one of {list(new.shape)}", code="shape"
-            )
-        value = new.astype(self.dtype).realize().value
-        self._detach_users()
-        self.value = value
-        return self
-
     def set_value(self, value: Any) -> None:
         """Have another value; what was computed from the tensor before keeps the old one."""
-        self._detach_users()
+        self.detach_users()
         self.value, self.node, self.index, self.requires_grad, self.spec = value, None, 0, False, None
 
-    def _detach_users(self) -> None:
+    def detach_users(self) -> None:
         """Let another tensor stand for the value so far in all that was computed from it."""
         other = self.detach()
         other.stops, other.requires_grad = self.stops, self.requires_grad
@@ -464,83 +385,6 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         if self.node is not None:
             self.node.outputs = tuple(weakref.ref(other) if r() is self else r for r in self.node.outputs)
         self.users = None
-
-    def __iter__(self) -> Iterator[Tensor]:
-        return (self[k] for k in range(len(self)))
-
-    def __format__(self, form: str) -> str:
-        return format(self.item(), form) if form else repr(self)
-
-    def __bool__(self) -> bool:
-        return bool(self.item())
-
-    def __float__(self) -> float:
-        return float(self.item())
-
-    def __int__(self) -> int:
-        return int(self.item())
-
-    def __index__(self) -> int:
-        if not self.dtype.is_int:
-            raise TypeError(f"a tensor of {self.dtype} is no index")
-        return int(self.item())
-
-    def __array__(self, dtype: object = None, copy: bool | None = None) -> np.ndarray:
-        if (seen := observation.get()) is not None:
-            seen.pure = False
-        if type(self.value) is np.ndarray and dtype is None and not copy and not self.dtype.as_bits:
-            return self.value
-        if self.device != gpu.HOST:
-            raise CallError(
-                f"a tensor on {self.device} is asked for as an array of NumPy's",
-                code="device",
-                help="copy it: x.numpy()",
-            )
-        return np.array(self.numpy(), dtype=dtype, copy=copy)  # type: ignore[call-overload]
-
-    def __dlpack__(self, **options: Any) -> Any:
-        """A capsule over the same memory, whose strides are never negative. Values that may not be
-        written are exported as such to consumers that know such arrays, and copied for others.
-
-        Raises:
-            BufferError: a tensor on a device that is asked for on another one; a copy would be
-                needed and is not allowed.
-        """
-        array = self._on_device()
-        if array is not None:
-            if options.get("copy") or options.get("dl_device") not in (None, array.device.facts.dlpack):
-                raise BufferError(
-                    f"a tensor on {self.device} is exported as it is; copy it before: x.to(...)"
-                )
-            return coded(gpu.exported(array, options.get("stream")), self.dtype)
-        value = self.realize().value
-        assert value is not None
-        if not value.flags.writeable and options.get("copy") is None and not options.get("max_version"):
-            value = value.copy()
-        return coded(value.__dlpack__(**options), self.dtype)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        found = gpu.find_device(self.device)
-        return (1, 0) if found is None else found.facts.dlpack
-
-    def _on_device(self) -> gpu.DeviceArray | None:
-        return None if self.device == gpu.HOST else self.realize().value
-
-    def __repr__(self) -> str:
-        grad = ", requires_grad=True" if self.requires_grad else ""
-        values = np.array2string(np.asarray(self.numpy()), separator=", ", prefix="tensor(")
-        where = "" if self.device == gpu.HOST else f', device="{self.device}"'
-        return f"tensor({values}, {self.dtype}{list(self.shape)}{where}{grad})"
-
-    def _repr_html_(self) -> str:
-        from texpr.graph.lazy.notebook import table
-
-        return table(self)
-
-    def __reduce__(self) -> tuple:
-        from texpr.graph.lazy.making import restored
-
-        return restored, (to_host(self.realize().value), self.dtype.name, self.requires_grad, self.device)
 
 
 def apply_program(
@@ -553,7 +397,7 @@ def apply_program(
     Raises:
         CallError: shapes that do not fit.
     """
-    specs = _result_specs(program, tuple([a.shape for a in arguments]))
+    specs = result_specs(program, tuple([a.shape for a in arguments]))
     device = common_device(program.name, arguments)
     if device != gpu.HOST:
         for formal, a in zip(program.inputs, arguments):
@@ -597,26 +441,6 @@ def _record_call(
     if node.depth > MOST_WAITING:
         results[0].realize()
     return results
-
-
-_SPECS: dict[tuple[int, tuple[Shape, ...]], tuple[Program, tuple[Spec, ...]]] = {}
-"""By the identity of a program, which is kept, and the shapes of its arguments."""
-
-
-def _result_specs(program: Program, shapes: tuple[Shape, ...]) -> tuple[Spec, ...]:
-    """Shapes and dtypes of the results of a program.
-
-    Raises:
-        CallError: shapes that do not fit.
-    """
-    found = _SPECS.get((id(program), shapes))
-    if found is None:
-        sizes, packs = bind_call(program, shapes)
-        specs = tuple(Spec.named(caller_shape(t, sizes, packs), t.dtype) for t in program.outputs)
-        if len(_SPECS) >= MOST_RECIPES:
-            _SPECS.clear()
-        found = _SPECS.setdefault((id(program), shapes), (program, specs))
-    return found[1]
 
 
 def _observe(
@@ -694,35 +518,3 @@ def _argument(program: Program, name: str, dtype: DType, value: object) -> Tenso
             help=f'convert it: .astype("{dtype}")',
         )
     return found
-
-
-def transfer(array: Any, device: str) -> Any:
-    """An array where it is wanted: itself, or a copy."""
-    found = gpu.find_device(device)
-    if found is None:
-        return to_host(array)
-    return (
-        array
-        if isinstance(array, gpu.DeviceArray) and array.device is found
-        else gpu.to_device(found, to_host(array))
-    )
-
-
-def common_device(name: str, tensors: Sequence[Tensor]) -> str:
-    """The device on which an operator on tensors runs. Single numbers on the host go where the
-    others are.
-
-    Raises:
-        CallError: tensors lie on different devices.
-    """
-    found = {t.device: t for t in tensors if t.shape or t.device != gpu.HOST}
-    if len(found) > 1:
-        first, second, *_ = found
-        raise CallError(
-            f"{name}: a tensor of shape {list(found[first].shape)} lies on {first}, one of "
-            f"{list(found[second].shape)} on "
-            f"{second}",
-            code="device",
-            help=f'move one: x.to("{second}")',
-        )
-    return next(iter(found), gpu.HOST)

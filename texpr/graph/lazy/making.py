@@ -10,8 +10,9 @@ from texpr.graph.arrays import array_functions
 from texpr.graph.arrays.promotion import named, promoted
 from texpr.graph.capture.protocol import value_of
 from texpr.graph.capture.variable import Variable
+from texpr.graph.lazy.devices import transfer
 from texpr.graph.lazy.dlpack_dtypes import taken_over
-from texpr.graph.lazy.lazy_tensor import Tensor, transfer
+from texpr.graph.lazy.lazy_tensor import Tensor
 from texpr.ir.dtypes import DType, as_bits, from_numpy, int_range, native_dtype, stored
 from texpr.runtime import gpu
 from texpr.runtime.call.convert import is_masked

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from texpr.graph.lazy.lazy_tensor import Tensor
+    from texpr.graph.lazy.tensor_values import TensorValues
 
 MOST = 8
 """Rows and columns that are shown of each end."""
 
 
-def table(x: Tensor) -> str:
+def table(x: TensorValues) -> str:
     """The values as a table, its middle left out where it is large; more than two axes as text."""
     head = (
         f"<div>tensor "

@@ -14,8 +14,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from texpr.graph.capture.capture import bind_call
 from texpr.ir.dtypes import DType
-from texpr.ir.shapes import Shape
+from texpr.ir.shapes import Shape, caller_shape
 from texpr.ir.tensor import Program
 from texpr.runtime.gpu import HOST
 
@@ -196,3 +197,23 @@ def static_key(value: object) -> tuple | None:
         parts = tuple(map(static_key, within))  # type: ignore[arg-type]
         return None if None in parts else (t, parts)
     return None
+
+
+_SPECS: dict[tuple[int, tuple[Shape, ...]], tuple[Program, tuple[Spec, ...]]] = {}
+"""By the identity of a program, which is kept, and the shapes of its arguments."""
+
+
+def result_specs(program: Program, shapes: tuple[Shape, ...]) -> tuple[Spec, ...]:
+    """Shapes and dtypes of the results of a program.
+
+    Raises:
+        CallError: shapes that do not fit.
+    """
+    found = _SPECS.get((id(program), shapes))
+    if found is None:
+        sizes, packs = bind_call(program, shapes)
+        specs = tuple(Spec.named(caller_shape(t, sizes, packs), t.dtype) for t in program.outputs)
+        if len(_SPECS) >= MOST:
+            _SPECS.clear()
+        found = _SPECS.setdefault((id(program), shapes), (program, specs))
+    return found[1]

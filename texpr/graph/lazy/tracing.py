@@ -18,7 +18,8 @@ from texpr.graph.capture.symbolic import Symbolic
 from texpr.graph.capture.variable import Variable
 from texpr.graph.execution.placement import to_host
 from texpr.graph.lazy.computation_cache import ComputationCache
-from texpr.graph.lazy.lazy_tensor import Node, Tensor, common_device, leaf_of
+from texpr.graph.lazy.devices import common_device
+from texpr.graph.lazy.lazy_tensor import Node, Tensor, leaf_of
 from texpr.ir import expr
 from texpr.ir.dtypes import DType, from_numpy
 from texpr.ir.tensor import Program

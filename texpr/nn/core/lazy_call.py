@@ -14,7 +14,8 @@ from typing import Any
 from texpr.graph import Capture, Variable
 from texpr.graph.lazy import Tensor
 from texpr.graph.lazy.computation_cache import ComputationCache, cache_of_program
-from texpr.graph.lazy.lazy_tensor import apply_program, common_device, leaf_of
+from texpr.graph.lazy.devices import common_device
+from texpr.graph.lazy.lazy_tensor import apply_program, leaf_of
 from texpr.graph.lazy.making import tensor
 from texpr.ir.dtypes import DType
 from texpr.ir.tensor import Program

@@ -1,0 +1,103 @@
+"""Assignment and in-place operators of tensors: the tensor gets another value, and what was made from
+it before stays as it is.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from texpr.graph.arrays import array_functions
+from texpr.graph.arrays.methods import ArrayMethods
+from texpr.graph.arrays.recording import is_recording
+from texpr.graph.arrays.setitem import with_elements
+from texpr.support.errors import CallError
+
+
+class InPlaceOperators(ArrayMethods):
+    """`x[...] = v` and `x += y`."""
+
+    __slots__ = ()
+    if TYPE_CHECKING:
+        value: Any
+        node: Any
+        index: int
+        requires_grad: bool
+
+        @property
+        def is_leaf(self) -> bool: ...
+
+        def realize(self) -> Self: ...
+
+        def detach_users(self) -> None: ...
+
+    def __setitem__(self, key: object, value: object) -> None:
+        """Give the tensor a value with these elements replaced.
+
+        Raises:
+            CallError: the tensor is a leaf that requires a gradient; an array of integers as index;
+                shapes that do not fit.
+        """
+        if self.requires_grad and self.node is None:
+            raise CallError(
+                "elements of a tensor that requires a gradient are assigned",
+                code="gradient",
+                help="compute a new tensor: where(condition, values, x)",
+            )
+        from texpr.graph.lazy.making import tensor
+
+        new = with_elements(
+            self, key, array_functions.operand(value), lambda array: tensor(np.asarray(array))
+        )
+        self.detach_users()
+        self.value, self.node, self.index, self.requires_grad = None, new.node, new.index, new.requires_grad
+        assert self.node is not None
+        self.node.outputs = (weakref.ref(self),)
+
+    def __iadd__(self, other: object) -> Self:
+        return self._as_update(self + other)
+
+    def __isub__(self, other: object) -> Self:
+        return self._as_update(self - other)
+
+    def __imul__(self, other: object) -> Self:
+        return self._as_update(self * other)
+
+    def __itruediv__(self, other: object) -> Self:
+        return self._as_update(self / other)
+
+    def __ifloordiv__(self, other: object) -> Self:
+        return self._as_update(self // other)
+
+    def __imod__(self, other: object) -> Self:
+        return self._as_update(self % other)
+
+    def __ipow__(self, other: object) -> Self:
+        return self._as_update(self**other)
+
+    def __imatmul__(self, other: object) -> Self:
+        return self._as_update(self @ other)
+
+    def _as_update(self, new: object) -> Self:
+        """The new object behind the name `x` after `x -= y`: `new`, and where a leaf is changed
+        outside of its gradient, `x` with that value.
+
+        Raises:
+            CallError: the leaf would become another shape.
+        """
+        if (
+            not isinstance(new, InPlaceOperators)
+            or not (self.requires_grad and self.is_leaf)
+            or is_recording()
+        ):
+            return new  # type: ignore[return-value]
+        if new.shape != self.shape:
+            raise CallError(
+                f"a leaf of shape {list(self.shape)} would become one of {list(new.shape)}", code="shape"
+            )
+        value = new.astype(self.dtype).realize().value
+        self.detach_users()
+        self.value = value
+        return self

@@ -1,0 +1,130 @@
+"""The values of a tensor as objects of Python, NumPy and DLPack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from texpr.graph.arrays.methods import ArrayMethods
+from texpr.graph.execution.placement import to_host
+from texpr.graph.lazy.dlpack_dtypes import coded
+from texpr.graph.lazy.recipes import observation
+from texpr.ir.dtypes import readable
+from texpr.runtime import gpu
+from texpr.support.errors import CallError
+
+
+class TensorValues(ArrayMethods, gpu.Exchanged):
+    """Conversions of a tensor. All but those on a device wait for the value."""
+
+    __slots__ = ()
+    if TYPE_CHECKING:
+        value: Any
+        requires_grad: bool
+
+        @property
+        def device(self) -> str: ...
+
+        def realize(self) -> Self: ...
+
+    def numpy(self) -> np.ndarray:
+        """The value. Writing into the array changes the tensor, unless it lies on a device: then
+        the array is a copy. What NumPy lacks comes in the dtypes of `ml_dtypes` where that is
+        installed, else as f32, which holds it exactly.
+        """
+        value = self.realize().value
+        assert value is not None
+        return readable(to_host(value), self.dtype)
+
+    def item(self) -> float | int | bool:
+        """The only element."""
+        if self.size != 1:
+            raise CallError(
+                f"a tensor of shape {list(self.shape)} is no single number",
+                code="shape",
+                help="reduce or index it",
+            )
+        return self.numpy().reshape(()).item()
+
+    def tolist(self) -> Any:
+        """The values as nested lists."""
+        return self.numpy().tolist()
+
+    def __iter__(self) -> Iterator[Self]:
+        return (self[k] for k in range(len(self)))
+
+    def __format__(self, form: str) -> str:
+        return format(self.item(), form) if form else repr(self)
+
+    def __bool__(self) -> bool:
+        return bool(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        if not self.dtype.is_int:
+            raise TypeError(f"a tensor of {self.dtype} is no index")
+        return int(self.item())
+
+    def __array__(self, dtype: object = None, copy: bool | None = None) -> np.ndarray:
+        if (seen := observation.get()) is not None:
+            seen.pure = False
+        if type(self.value) is np.ndarray and dtype is None and not copy and not self.dtype.as_bits:
+            return self.value
+        if self.device != gpu.HOST:
+            raise CallError(
+                f"a tensor on {self.device} is asked for as an array of NumPy's",
+                code="device",
+                help="copy it: x.numpy()",
+            )
+        return np.array(self.numpy(), dtype=dtype, copy=copy)  # type: ignore[call-overload]
+
+    def __dlpack__(self, **options: Any) -> Any:
+        """A capsule over the same memory, whose strides are never negative. Values that may not be
+        written are exported as such to consumers that know such arrays, and copied for others.
+
+        Raises:
+            BufferError: a tensor on a device that is asked for on another one; a copy would be
+                needed and is not allowed.
+        """
+        array = self._on_device()
+        if array is not None:
+            if options.get("copy") or options.get("dl_device") not in (None, array.device.facts.dlpack):
+                raise BufferError(
+                    f"a tensor on {self.device} is exported as it is; copy it before: x.to(...)"
+                )
+            return coded(gpu.exported(array, options.get("stream")), self.dtype)
+        value = self.realize().value
+        assert value is not None
+        if not value.flags.writeable and options.get("copy") is None and not options.get("max_version"):
+            value = value.copy()
+        return coded(value.__dlpack__(**options), self.dtype)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        found = gpu.find_device(self.device)
+        return (1, 0) if found is None else found.facts.dlpack
+
+    def _on_device(self) -> gpu.DeviceArray | None:
+        return None if self.device == gpu.HOST else self.realize().value
+
+    def __repr__(self) -> str:
+        grad = ", requires_grad=True" if self.requires_grad else ""
+        values = np.array2string(np.asarray(self.numpy()), separator=", ", prefix="tensor(")
+        where = "" if self.device == gpu.HOST else f', device="{self.device}"'
+        return f"tensor({values}, {self.dtype}{list(self.shape)}{where}{grad})"
+
+    def _repr_html_(self) -> str:
+        from texpr.graph.lazy.notebook import table
+
+        return table(self)
+
+    def __reduce__(self) -> tuple:
+        from texpr.graph.lazy.making import restored
+
+        return restored, (to_host(self.realize().value), self.dtype.name, self.requires_grad, self.device)
