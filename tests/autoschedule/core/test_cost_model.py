@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from scripts import costs
 from tests.repo.source import ROOT, package_files, tree
 from texpr.autoschedule.core.cost_model import COSTS, CostModel
 from texpr.autoschedule.registry import COST_MODELS
@@ -152,15 +153,6 @@ def test_the_checks_can_fail():
     assert isinstance(record, ast.ClassDef) and undocumented(record) == ["b"]
 
 
-@pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
-    monkeypatch.delitem(sys.modules, "costs", raising=False)
-    import costs
-
-    return costs
-
-
-def test_the_page_is_as_its_script_writes_it(script):
-    assert script.PAGE.read_text(encoding="utf-8") == script.page()
-    assert f"| `function` | {COSTS.function} | operations |" in script.page()
+def test_the_page_is_as_its_script_writes_it():
+    assert costs.PAGE.read_text(encoding="utf-8") == costs.page()
+    assert f"| `function` | {COSTS.function} | operations |" in costs.page()

@@ -228,18 +228,25 @@ class ScheduleBuilder:
             raise Refused(Step("split", (str(inner), factor)))
         return outer, inner
 
+    def names_of_parts(self, loop: LoopHandle) -> tuple[LoopHandle, LoopHandle, dict[str, object]]:
+        """The outer and the inner loop that a step will make of a loop, and the option that names them
+        so, where the step would not.
+        """
+        default = f"{loop.name}o", f"{loop.name}i"
+        outer, inner = (free_name(self.kernel, loop.tensor, name) for name in default)
+        names: dict[str, object] = {} if (outer, inner) == default else {"names": (outer, inner)}
+        return loop.named(outer), loop.named(inner), names
+
     def try_split(
         self, loop: LoopHandle | For, factor: int, **options: object
     ) -> tuple[LoopHandle, LoopHandle] | None:
         """Split a loop if that is legal; the outer and the inner loop, None where it is not."""
         loop = _handle(loop)
-        default = f"{loop.name}o", f"{loop.name}i"
-        outer, inner = (free_name(self.kernel, loop.tensor, name) for name in default)
-        if (outer, inner) != default:
-            options["names"] = outer, inner
+        outer, inner, names = self.names_of_parts(loop)
+        options |= names
         if not self.try_apply("split", loop, factor, **options):
             return None
-        return loop.named(outer), loop.named(inner)
+        return outer, inner
 
     def split(self, loop: LoopHandle | For, factor: int, **options: object) -> tuple[LoopHandle, LoopHandle]:
         """Split a loop; the outer and the inner loop.

@@ -43,7 +43,6 @@ from texpr.ir.loop import For
 from texpr.ir.traverse import variables, walk
 from texpr.schedule.analysis.access import Access, unclamped
 from texpr.schedule.analysis.occupancy import resident
-from texpr.schedule.structure.loops import free_name
 from texpr.schedule.structure.tensors import bytes_of
 
 THREADS = 128
@@ -369,11 +368,9 @@ def _bind_several(
     """Bind a loop to fewer blocks than it has iterations; the loop in which each of them walks over
     its share, and the loop over blocks.
     """
-    default = f"{loop.name}o", f"{loop.name}i"
-    walk, blocks = (free_name(builder.kernel, loop.tensor, name) for name in default)
-    options: dict[str, object] = {} if (walk, blocks) == default else {"names": (walk, blocks)}
-    builder.apply("bind", loop, f"block.{axis}", at_most=count, **options)
-    return loop.named(walk), loop.named(blocks)
+    walk, blocks, names = builder.names_of_parts(loop)
+    builder.apply("bind", loop, f"block.{axis}", at_most=count, **names)
+    return walk, blocks
 
 
 def _shared(

@@ -6,7 +6,6 @@ Nothing is changed in place: `x += y` makes `x` another tensor, and slices are v
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any, Self
 
 from texpr import ops
@@ -17,6 +16,7 @@ from texpr.graph.arrays.recorded import Recorded, arithmetic, recorded
 from texpr.ir.dtypes import BOOL, I8, DType
 from texpr.support.elsewhere import TENSOR
 from texpr.support.errors import CallError
+from texpr.support.shaped import Shaped
 from texpr.support.suggest import suggests
 
 Axis = int | tuple[int, ...] | list[int] | None
@@ -197,19 +197,10 @@ class ArrayOperators(Recorded):
 
 
 @suggests(TENSOR)
-class ArrayMethods(ArrayOperators, Elementary):
+class ArrayMethods(ArrayOperators, Elementary, Shaped):
     """Methods of values with a shape and a dtype that take part in calls of operators."""
 
     __slots__ = ()
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """Number of elements."""
-        return prod(self.shape)
 
     @property
     @recorded

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from texpr.runtime.call import value_checks
 from texpr.runtime.call.fast_path import make_function, make_runner
 from texpr.runtime.call.spec import Argument, CallSpec
 from texpr.runtime.native import native_library
+from texpr.support.shaped import ShapedMemory
 
 _NO_SIZES = np.empty(0, np.int64)
 _HEAD = 2
@@ -26,7 +26,7 @@ cache.
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(ShapedMemory):
     """An array that each call of a `function` gives; kernels read or write it where it lies.
 
     Attributes:
@@ -36,26 +36,6 @@ class Parameter:
     position: int
     shape: tuple[int, ...]
     dtype: np.dtype
-
-    @property
-    def ndim(self) -> int:
-        """As of an array; so are the others."""
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """Elements."""
-        return prod(self.shape)
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes of an element."""
-        return self.dtype.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all elements."""
-        return self.size * self.itemsize
 
     def reshape(self, shape: tuple[int, ...]) -> Parameter:
         """The same memory in another shape."""

@@ -12,6 +12,7 @@ import numpy as np
 from texpr.runtime.gpu.device import Device, found_device
 from texpr.runtime.gpu.pool import Block
 from texpr.support.errors import CallError
+from texpr.support.shaped import ShapedMemory
 
 
 class Owner:
@@ -28,7 +29,7 @@ class Owner:
             self.device.pool.give_back(self.block)
 
 
-class DeviceArray:
+class DeviceArray(ShapedMemory):
     """An array on a device. Its content is what the work that was queued makes it.
 
     Attributes:
@@ -46,18 +47,6 @@ class DeviceArray:
         """Use `empty` or `to_device`."""
         self.device, self.shape, self.dtype = device, tuple(shape), np.dtype(dtype)
         self.address, self.owner = address, owner
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        return prod(self.shape)
-
-    @property
-    def nbytes(self) -> int:
-        return self.size * self.dtype.itemsize
 
     def used_here(self) -> int:
         """The address, for work on the current stream: the memory is not given to others before
