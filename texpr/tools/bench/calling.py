@@ -8,12 +8,13 @@ from __future__ import annotations
 import time
 import timeit
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from statistics import median
 from typing import NamedTuple
 
 import numpy as np
 
+from texpr import nn
 from texpr.compiler import CompiledKernel, op, schedule
 from texpr.graph.lazy import jit, tensor
 from texpr.support.options import options
@@ -74,6 +75,7 @@ _CHAINS = {
     "the same, recorded alone": ("(x*y + x).tanh()*y - x", None),
     "the same under tx.jit": ("jitted(a, b)", None),
     "the same with NumPy": ("np.tanh(a*b + a)*b - a", None),
+    "a step of three layers of 32 by hand, Adam": ("step()", None),
 }
 """Code with what it may take, in nanoseconds."""
 _CHAINED = 2000
@@ -149,7 +151,21 @@ def _tensors() -> dict[str, object]:
     """The names in the code of chains."""
     a, b = np.linspace(-1, 1, 1000, dtype=np.float32), np.linspace(2, 3, 1000, dtype=np.float32)
     jitted = jit(lambda x, y: (x * y + x).tanh() * y - x)
-    return {"np": np, "a": a, "b": b, "x": tensor(a), "y": tensor(b), "jitted": jitted}
+    return {"np": np, "a": a, "b": b, "x": tensor(a), "y": tensor(b), "jitted": jitted, "step": _by_hand()}
+
+
+def _by_hand() -> Callable[[], None]:
+    """A step of training: gradients to zero, forward, backward, update."""
+    layers = [layer for _ in range(3) for layer in (nn.Linear(32, 32), nn.Tanh())]
+    model, x = nn.Sequential(*layers), tensor(np.ones((8, 32), np.float32))
+    optimizer = nn.optim.Adam(model.parameters())
+
+    def step() -> None:
+        optimizer.zero_grad()
+        (model(x) ** 2).mean().backward()
+        optimizer.step()
+
+    return step
 
 
 def _joined(runs: int) -> float:
