@@ -135,6 +135,8 @@ def make_launches(program: Program, join: bool, sweep: bool, kernel_of: KernelOf
         if source is not None and target not in program.outputs:
             views[target] = views.get(source, source)
             continue
+        if source is not None and _computed_as(target, views.get(source, source), program, order, views):
+            continue
         if group.parts:
             order.append(_sweep(group, kernel_of))
             continue
@@ -142,6 +144,20 @@ def make_launches(program: Program, join: bool, sweep: bool, kernel_of: KernelOf
         sizes, _ = bind_sizes(callee.inputs, [shape_of(t) for t in inputs])
         order.append(Launch(callee, kernel_of(callee, sizes), inputs, outputs, operations(callee, sizes)))
     return Launches(tuple(order), views, (*decisions, *sweeps))
+
+
+def _computed_as(
+    target: Tensor, source: Tensor, program: Program, order: list[Launch], views: dict[Tensor, Tensor]
+) -> bool:
+    """Let the launch that computes `source` write it to `target`, an output of the program that is
+    the same memory in another shape. False if no launch does, or `source` is an output too.
+    """
+    k = next((k for k, launch in enumerate(order) if source in launch.outputs), None)
+    if k is None or source in program.outputs:
+        return False
+    order[k] = replace(order[k], outputs=tuple(target if t is source else t for t in order[k].outputs))
+    views |= {t: target for t in (source, *(t for t, root in views.items() if root is source))}
+    return True
 
 
 def _sweep(group: Group, kernel_of: KernelOf) -> Launch:
