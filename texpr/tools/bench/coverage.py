@@ -86,15 +86,16 @@ def _written(arguments: argparse.Namespace) -> Iterator[tuple[Program, dict[Var,
     paths = [Path(arguments.file)] if arguments.file else library_files()
     operators = [each for path in paths for each in vars(load(path, prove=False)).values()]
     for operator in operators[_part(arguments)]:
-        for program in _derivatives(operator, arguments.gradients):
+        for program in with_gradients(operator, arguments.gradients):
             for size in SIZES:
-                sizes = next(_fitting(program, size), None)
+                sizes = next(fitting(program, size), None)
                 if sizes is not None:
                     yield program, sizes
             yield program, {}
 
 
-def _derivatives(operator: Op, order: int) -> Iterator[Program]:
+def with_gradients(operator: Op, order: int) -> Iterator[Program]:
+    """The program of an operator, and its gradients up to an order, as far as there are some."""
     try:
         program = usual(operator)
         yield program
@@ -105,7 +106,7 @@ def _derivatives(operator: Op, order: int) -> Iterator[Program]:
         return  # no gradient
 
 
-def _fitting(program: Program, size: int) -> Iterator[dict[Var, int]]:
+def fitting(program: Program, size: int) -> Iterator[dict[Var, int]]:
     """Sizes near to one that the program accepts."""
     for sizes in islice(sizes_like(program, size), MOST_TRIES):
         if all(evaluate_size(r, sizes) for r in program.requires):
@@ -117,11 +118,11 @@ def _random(arguments: argparse.Namespace) -> Iterator[tuple[Program, dict[Var, 
     for number in range(arguments.random)[_part(arguments)]:
         random, found = Random(f"{arguments.seed}:{number}"), None
         while found is None:
-            found = _drawn(random)
+            found = drawn(random)
         yield found
 
 
-def _drawn(random: Random) -> tuple[Program, dict[Var, int]] | None:
+def drawn(random: Random) -> tuple[Program, dict[Var, int]] | None:
     """An operator and its sizes; None where text or sizes are refused."""
     try:
         program = op(operator_text(random)).program()
