@@ -84,11 +84,7 @@ def group_equations(program: Program, join: bool) -> tuple[list[Group], list[Dec
     for group in groups:
         group.predecessors = {maker[t] for t in group.sources if t in maker}
         group.ancestors = group.predecessors.union(*(g.ancestors for g in group.predecessors))
-        into = (
-            _best_partner(group, result, decisions)
-            if join and not (group.view_of and not outputs & group.targets.keys())
-            else None
-        )
+        into = _best_partner(group, result, decisions) if join and group.view_of is None else None
         if into is None:
             result.append(group)
         else:

@@ -13,9 +13,9 @@ from texpr.graph.fusion.producer_consumer import Decision
 from texpr.graph.lowering.default_kernels import kernel_for
 from texpr.graph.passes.flatten_calls import shape_of
 from texpr.ir.dtypes import U8
-from texpr.ir.expr import Tensor, Var, index, plain
+from texpr.ir.expr import Axis, Read, Tensor, Var, index, plain
 from texpr.ir.shapes import bind_sizes
-from texpr.ir.tensor import Program
+from texpr.ir.tensor import Equation, Program
 from texpr.runtime.call.kernel_sequence import SWEPT
 
 KernelOf = Callable[[Program, Mapping[Var, int]], CompiledKernel]
@@ -140,10 +140,19 @@ def make_launches(program: Program, join: bool, sweep: bool, kernel_of: KernelOf
         if group.parts:
             order.append(_sweep(group, kernel_of))
             continue
-        callee, inputs, outputs = as_program(group, needed)
+        copy = group if source is None else _copy_of(source)
+        callee, inputs, outputs = as_program(copy, needed | copy.targets.keys() if source else needed)
+        outputs = (target,) if source else outputs
         sizes, _ = bind_sizes(callee.inputs, [shape_of(t) for t in inputs])
         order.append(Launch(callee, kernel_of(callee, sizes), inputs, outputs, operations(callee, sizes)))
     return Launches(tuple(order), views, (*decisions, *sweeps))
+
+
+def _copy_of(source: Tensor) -> Group:
+    """The copy of a tensor in its own shape: its loops divide by no extents of another one."""
+    axes = tuple(Axis(Var(f"i{k}"), index(0), n) for k, n in enumerate(source.shape))
+    places = tuple(a.var for a in axes)
+    return Group((Equation(replace(source, name=f"{source.name}_copy"), places, axes, Read(source, places)),))
 
 
 def _computed_as(

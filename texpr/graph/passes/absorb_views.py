@@ -48,11 +48,14 @@ def reads_with_guard(equation: Equation, tensor: Tensor) -> bool:
 
 
 def absorb_views(program: Program) -> Program:
-    """`T[i, j] = S[j, i]`: who reads T reads S. Views stay: they are the same memory."""
+    """`T[i, j] = S[j, i]`: who reads T reads S. Views stay: they are the same memory. So does what
+    a view joins dimensions of: read through the view, its places would be quotients and remainders.
+    """
     whole = definitions(program.equations)
     absorbed: dict[Tensor, Equation] = {}
     equations: list[Equation | Invoke] = []
     retained = {t for e in program.equations if isinstance(e, Invoke) for t in e.args} | set(program.outputs)
+    retained |= {s for e in program.equations if (s := _joined(e)) is not None}
     retained |= {
         t for e in program.equations if isinstance(e, Equation) for t in tensors(e) if reads_with_guard(e, t)
     }
@@ -68,6 +71,14 @@ def absorb_views(program: Program) -> Program:
         program,
         equations=tuple(e for e in equations if not (isinstance(e, Equation) and e.target in absorbed)),
     )
+
+
+def _joined(equation: Equation | Invoke) -> Tensor | None:
+    """The tensor of which an equation is a view at places that are not affine."""
+    source = viewed(equation)
+    if source is None or not isinstance(equation, Equation) or not isinstance(equation.value, Read):
+        return None
+    return None if all(linear(i).is_affine for i in equation.value.indices) else source
 
 
 def _is_place(equation: Equation) -> bool:

@@ -189,15 +189,26 @@ def _box(kernel: Kernel, tensor: Tensor, loops: tuple[For, ...], uses: Sequence[
     """The elements that one iteration of the loops uses."""
     box = poly.footprint(kernel, tensor, loops)
     assert box is not None, "a tensor with uses has a footprint"
-    bases = tuple(
-        linear(base) if integer(extent) is not None else None for base, extent in zip(box.bases, box.extents)
-    )
+    bases, extents = zip(*map(_within, box.bases, box.extents, tensor.shape)) if tensor.rank else ((), ())
     room = _room(kernel, tensor, uses) if loops and _may_be_padded(tensor) else (0,) * tensor.rank
     shape = [
         size if base is None else add(extent, index(more))
-        for size, base, extent, more in zip(tensor.shape, bases, box.extents, room)
+        for size, base, extent, more in zip(tensor.shape, bases, extents, room)
     ]
     return _Home(replace(tensor, dims=plain(*shape)), loops, bases)
+
+
+def _within(base: Expr, extent: Expr, size: Expr) -> tuple[Linear | None, Expr]:
+    """A dimension of a box, its base None where the extent is no constant. What lies outside of the
+    tensor is left out: it is read under a condition that does not hold there.
+    """
+    used, whole, first = integer(extent), integer(size), integer(base)
+    if used is None:
+        return None, extent
+    if whole is None or first is None:
+        return linear(base), extent
+    low, high = max(0, first), min(first + used, whole)
+    return linear(index(low)), index(max(0, high - low))
 
 
 def _may_be_padded(tensor: Tensor) -> bool:
