@@ -187,6 +187,11 @@ def test_an_instruction_is_claimed_for_no_instance_of_it(name: str):
         schedule.certificate()
 
 
+UNASKED = """
+kernel products(X: f32[N], k: i64[N], m: i64, n: i64) -> (Y: f32[N])
+  for i in 0..N
+    Y[i] = X[i]  at[i]
+"""
 WRAPPING = [
     "i * 4294967297 >= 0",
     "i64(X[i]) + 1 > i64(X[i])",
@@ -204,14 +209,23 @@ WRAPPING = [
 @pytest.mark.parametrize("condition", WRAPPING)
 def test_data_of_64_bits_may_wrap(condition: str):
     op = tx.op(CALLED % condition)
-    loops = (
-        "kernel products(X: f32[N], k: i64[N], m: i64, n: i64) -> (Y: f32[N])\n  for i in 0..N\n    Y[i] = "
-        "X[i]  at[i]\n"
-    )
     with pytest.raises(tx.ScheduleError) as e:
-        certify(parse_kernel(loops), ready(op.program()))
+        certify(parse_kernel(UNASKED), ready(op.program()))
     assert e.value.label == "values"
     assert tx.schedule(op).certificate()
+
+
+NEAR = [
+    "k[i] < 0 or k[i] > 5 or k[i] + 1 < 8",
+    "k[i] < -9 or k[i] > 5 or m < 0 or m > 5 or k[i] * 3 - m < 16",
+    "k[i] < 0 or max(k[i], 0) > 5 or 2 * max(k[i], 0) + 1 < 12",
+]
+
+
+@pytest.mark.parametrize("condition", NEAR)
+def test_data_near_to_0_does_not_wrap(condition: str):
+    """Only a second attempt knows of it. The condition always holds, so the kernel need not ask."""
+    certify(parse_kernel(UNASKED), ready(tx.op(CALLED % condition).program()))
 
 
 STAYS = [
