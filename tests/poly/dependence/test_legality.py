@@ -21,6 +21,7 @@ from texpr.poly import (
     reassociable,
     reversed_dependence,
     runs_same_instances,
+    written_once,
 )
 from texpr.poly.constraints.conversion import Converter
 from texpr.poly.constraints.linear_forms import ANYTHING, Unknown
@@ -75,6 +76,28 @@ def test_two_statements(name: str):
     k = k_of(body)
     first, second = (s for s in walk(k) if isinstance(s, Store))
     assert (least(k, second, first), least(k, first, second)) == (forward, backward)
+
+
+ONCE = {
+    "each element": ("T[i] = X[i]", True),
+    "an element by all": ("T[0] = X[i]", False),
+    "an element by two": ("T[i // 2] = X[i]", False),
+    "by two statements": ("T[i] = X[i]\n    T[i + 1] = X[i]", False),
+    "another beside them": ("T[i + 1] = X[i]\n    if i < 1\n      T[i] = X[i]", True),
+    "updated": ("T[i] = X[i]\n    T[i] += X[i]", False),
+    "another updated": ("T[i + 1] = X[i]\n    if i < 1\n      T[i] += X[i]", False),
+    "read": ("T[i] = X[i]\n    Y[i] = T[i]", True),
+    "not at all": ("Y[i] = X[i]", True),
+}
+
+
+@pytest.mark.parametrize("name", ONCE)
+def test_what_is_written_once(name: str):
+    """An update is no write: what was there stays in the sum."""
+    body, once = ONCE[name]
+    k = k_of(body)
+    t = next(t for t in k.temporaries if t.name == "T")
+    assert written_once(k, t) is once
 
 
 OVER = {
