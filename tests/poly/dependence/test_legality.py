@@ -8,7 +8,7 @@ import pytest
 
 from tests.poly.nests import ZERO, at, kernel, less, loop, outer, plus, put, tensor, times
 from texpr.ir.dtypes import F32, I32, I64
-from texpr.ir.expr import Cast, Compare, Const, Expr, Max, Select, Tensor, Var
+from texpr.ir.expr import Cast, Compare, Const, Expr, Max, Mul, Select, Tensor, Var
 from texpr.ir.loop import For, If, Kernel, Store
 from texpr.ir.traverse import walk
 from texpr.lang import parse_kernel
@@ -363,3 +363,15 @@ def test_converters_of_their_own(monkeypatch: pytest.MonkeyPatch):
         assert not runs_same_instances(before, less_of_it, origin, {again: {i: k}})
         assert not runs_same_instances(less_of_it, before, {old: again}, {old: {k: i}})
         assert reversed_dependence(before, after, origin, {new: {i: k}}) is None
+
+
+def test_products_of_sizes_are_one_number_in_all_kernels(monkeypatch: pytest.MonkeyPatch):
+    """Also where the expressions of the first kernel were forgotten before the second."""
+    N, M, i, k, Y = Var("N"), Var("M"), Var("i"), Var("k"), tensor("Y", 99)
+    old, new, more = put(Y, (i,), ZERO), put(Y, (k,), ZERO), put(Y, (k,), ZERO)
+    before, after, longer = (
+        kernel(loop(v, Mul(N, size), s)) for v, size, s in ((i, M, old), (k, M, new), (k, N, more))
+    )
+    monkeypatch.setattr(nest, "_MOST_EXPRESSIONS", -1)
+    assert runs_same_instances(before, after, {new: old}, {new: {i: k}})
+    assert not runs_same_instances(before, longer, {more: old}, {more: {i: k}})
