@@ -123,6 +123,15 @@ kernel twice(X: f32[N]) -> (Y: f32[N])
 """,
         "X is read outside its shape",
     ),
+    "an element before the first where a choice of numbers says": (
+        "op four(X: f32[4]) -> Y: f32[4] { Y[i] = X[i] for i in 0..4 }",
+        """
+kernel four(X: f32[4]) -> (Y: f32[4])
+  for i in 0..4
+    Y[i] = if (if i < 2 then 0 else 5) < 1 and X[i - 1] > 0.0 then X[i] else X[i]  at[i]
+""",
+        "X is read outside its shape",
+    ),
     "no element, by a requirement of the kernel": (
         TWICE,
         """
