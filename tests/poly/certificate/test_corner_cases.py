@@ -132,6 +132,18 @@ kernel four(X: f32[4]) -> (Y: f32[4])
 """,
         "X is read outside its shape",
     ),
+    "an element that no iteration may have written": (
+        "op first(X: f32[4], Z: f32[N]) -> Y: f32[4] { Y[i] = X[0] for i in 0..4 }",
+        """
+kernel first(X: f32[4], Z: f32[N]) -> (Y: f32[4])
+  let T: f32
+  for k in 0..N
+    T = X[0]  copy
+  for i in 0..4
+    Y[i] = T  at[i]
+""",
+        "T is read where nothing was written",
+    ),
     "no element, by a requirement of the kernel": (
         TWICE,
         """
