@@ -181,6 +181,26 @@ def test_a_fault_is_refused(name: str, old: str, new: str, what: str):
     assert "-->" in str(e.value), "the store is pointed at"
 
 
+OVERWRITTEN = """
+kernel over(X: f32[8]) -> (Y: f32[6])
+  let T: f32[8]
+  for j in 0..8
+    T[j] = X[j] * 2.0  at[j]
+  for i in 0..6
+    Y[i] = T[i] + 1.0  eq 1  at[i]
+    T[{}] = X[i + 2] * 2.0  at[i + 2]
+"""
+
+
+def test_an_earlier_iteration_overwrites_what_is_used():
+    """All values are written, and to where they are used."""
+    text = "op over(X: f32[8]) -> Y: f32[6] { T[i] = X[i] * 2  Y[i] = T[i] + 1 for i in 0..6 }"
+    program = ready(tx.op(text).program())
+    certify(parse_kernel(OVERWRITTEN.format("i")), program)
+    with pytest.raises(tx.ScheduleError, match=f"T {LAST}"):
+        certify(parse_kernel(OVERWRITTEN.format("i + 1")), program)
+
+
 def test_many_buffers_are_told_apart_at_once(monkeypatch: pytest.MonkeyPatch):
     """The gradient of a recurrence of three gates has a dozen: a proof for each of them, one
     after the other, ran into the quota.

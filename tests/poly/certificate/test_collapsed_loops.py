@@ -4,6 +4,7 @@ where an element is left out.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from time import perf_counter
 
@@ -14,6 +15,10 @@ from texpr.compiler.pass_pipeline import ready
 from texpr.ir.printing.loop import show_kernel
 from texpr.lang import parse_kernel
 from texpr.poly.certificate import certify
+from texpr.poly.certificate.engine.exposed_uses import uncovered
+from texpr.poly.certificate.engine.isl_frame import Frame
+from texpr.poly.certificate.engine.statement_extraction import as_written, parameters_of
+from texpr.poly.certificate.engine.value_tracing import access
 
 OP = """op windows(X: f32[16, 9, 9], F: f32[4, 16, 3, 2]) -> Y: f32[4, 4, 4] {
   Y[k, y, x] = sum(c, r, q: X[c, 2*y + r, 2*x + q] * F[k, c, r, q])
@@ -77,6 +82,19 @@ def test_at_once():
     plan.certificate()
     assert perf_counter() - start < 2
     proven(loops())
+
+
+def test_instances_that_copy_nothing_write_nothing():
+    """The iteration that writes an element may be one of those that are taken not to run."""
+    kernel = parse_kernel(loops())
+    nest, uses = as_written(kernel, parameters := parameters_of(kernel))
+    buffer, facts = nest.buffers[kernel.temporaries[1]], Frame(parameters, ()).universe().params()
+    (copy,) = buffer.definitions
+    ((user, read),) = ((s, r) for s, r in uses if r.tensor is buffer.tensor)
+    source, use = access(buffer, copy, copy.indices, writes=True), access(buffer, user, read.indices)
+    assert uncovered(use, [source], facts).is_empty()
+    nothing = source.domain(facts) - source.domain(facts)
+    assert uncovered(use, [replace(source, when=nothing)], facts).is_equal(use.domain(facts))
 
 
 @pytest.mark.parametrize(("old", "new", "obligation"), FAULTS)

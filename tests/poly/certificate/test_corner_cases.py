@@ -123,6 +123,27 @@ kernel twice(X: f32[N]) -> (Y: f32[N])
 """,
         "X is read outside its shape",
     ),
+    "an element before the first where a choice of numbers says": (
+        "op four(X: f32[4]) -> Y: f32[4] { Y[i] = X[i] for i in 0..4 }",
+        """
+kernel four(X: f32[4]) -> (Y: f32[4])
+  for i in 0..4
+    Y[i] = if (if i < 2 then 0 else 5) < 1 and X[i - 1] > 0.0 then X[i] else X[i]  at[i]
+""",
+        "X is read outside its shape",
+    ),
+    "an element that no iteration may have written": (
+        "op first(X: f32[4], Z: f32[N]) -> Y: f32[4] { Y[i] = X[0] for i in 0..4 }",
+        """
+kernel first(X: f32[4], Z: f32[N]) -> (Y: f32[4])
+  let T: f32
+  for k in 0..N
+    T = X[0]  copy
+  for i in 0..4
+    Y[i] = T  at[i]
+""",
+        "T is read where nothing was written",
+    ),
     "no element, by a requirement of the kernel": (
         TWICE,
         """
@@ -187,6 +208,11 @@ def test_an_instruction_is_claimed_for_no_instance_of_it(name: str):
         schedule.certificate()
 
 
+UNASKED = """
+kernel products(X: f32[N], k: i64[N], m: i64, n: i64) -> (Y: f32[N])
+  for i in 0..N
+    Y[i] = X[i]  at[i]
+"""
 WRAPPING = [
     "i * 4294967297 >= 0",
     "i64(X[i]) + 1 > i64(X[i])",
@@ -204,14 +230,23 @@ WRAPPING = [
 @pytest.mark.parametrize("condition", WRAPPING)
 def test_data_of_64_bits_may_wrap(condition: str):
     op = tx.op(CALLED % condition)
-    loops = (
-        "kernel products(X: f32[N], k: i64[N], m: i64, n: i64) -> (Y: f32[N])\n  for i in 0..N\n    Y[i] = "
-        "X[i]  at[i]\n"
-    )
     with pytest.raises(tx.ScheduleError) as e:
-        certify(parse_kernel(loops), ready(op.program()))
+        certify(parse_kernel(UNASKED), ready(op.program()))
     assert e.value.label == "values"
     assert tx.schedule(op).certificate()
+
+
+NEAR = [
+    "k[i] < 0 or k[i] > 5 or k[i] + 1 < 8",
+    "k[i] < -9 or k[i] > 5 or m < 0 or m > 5 or k[i] * 3 - m < 16",
+    "k[i] < 0 or max(k[i], 0) > 5 or 2 * max(k[i], 0) + 1 < 12",
+]
+
+
+@pytest.mark.parametrize("condition", NEAR)
+def test_data_near_to_0_does_not_wrap(condition: str):
+    """Only a second attempt knows of it. The condition always holds, so the kernel need not ask."""
+    certify(parse_kernel(UNASKED), ready(tx.op(CALLED % condition).program()))
 
 
 STAYS = [

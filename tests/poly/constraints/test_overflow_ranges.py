@@ -7,8 +7,8 @@ from itertools import product
 import pytest
 
 from texpr.ir.build import maximum, minimum, sub
-from texpr.ir.expr import Add, Expr, Neg, Var, index
-from texpr.poly.certificate.engine.wrapping import fits_in_64_bits
+from texpr.ir.expr import Add, Expr, Mul, Neg, Var, index
+from texpr.poly.certificate.engine.wrapping import fits_in_64_bits, is_bounded
 
 N, K, A, B = (Var(name) for name in "NKab")
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
@@ -36,6 +36,25 @@ def test_fits(e: Expr, fitting: bool):
     ends = {N: (0, MOST), K: (0, MOST), A: (LEAST, -1, 0, 1, MOST), B: (LEAST, -1, 0, 1, MOST)}
     values = [_value(e, dict(zip(ends, each))) for each in product(*ends.values())]
     assert all(LEAST <= v <= MOST for v in values) is fitting
+
+
+@pytest.mark.parametrize(
+    ("e", "bounded"),
+    [
+        (N, True),
+        (A, False),
+        (maximum(A, ZERO), False),
+        (minimum(A, N), False),
+        (minimum(maximum(A, ZERO), N), True),
+        (maximum(minimum(A, N), ZERO), True),
+        (Mul(minimum(A, N), index(3)), False),
+        (Mul(minimum(maximum(A, ZERO), N), index(3)), True),
+        (Add(minimum(A, N), minimum(B, N)), False),
+    ],
+)
+def test_bounded_on_both_sides(e: Expr, bounded: bool):
+    """One bound alone is none: twice the least number is 0, in 64 bits."""
+    assert is_bounded(e, {A, B}.__contains__) is bounded
 
 
 def _value(e: Expr, at: dict[Var, int]) -> int:

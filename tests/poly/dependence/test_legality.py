@@ -8,7 +8,7 @@ import pytest
 
 from tests.poly.nests import ZERO, at, kernel, less, loop, outer, plus, put, tensor, times
 from texpr.ir.dtypes import F32, I32, I64
-from texpr.ir.expr import Cast, Compare, Const, Expr, Max, Select, Tensor, Var
+from texpr.ir.expr import Cast, Compare, Const, Expr, Max, Mul, Select, Tensor, Var
 from texpr.ir.loop import For, If, Kernel, Store
 from texpr.ir.traverse import walk
 from texpr.lang import parse_kernel
@@ -21,6 +21,7 @@ from texpr.poly import (
     reassociable,
     reversed_dependence,
     runs_same_instances,
+    written_once,
 )
 from texpr.poly.constraints.conversion import Converter
 from texpr.poly.constraints.linear_forms import ANYTHING, Unknown
@@ -75,6 +76,28 @@ def test_two_statements(name: str):
     k = k_of(body)
     first, second = (s for s in walk(k) if isinstance(s, Store))
     assert (least(k, second, first), least(k, first, second)) == (forward, backward)
+
+
+ONCE = {
+    "each element": ("T[i] = X[i]", True),
+    "an element by all": ("T[0] = X[i]", False),
+    "an element by two": ("T[i // 2] = X[i]", False),
+    "by two statements": ("T[i] = X[i]\n    T[i + 1] = X[i]", False),
+    "another beside them": ("T[i + 1] = X[i]\n    if i < 1\n      T[i] = X[i]", True),
+    "updated": ("T[i] = X[i]\n    T[i] += X[i]", False),
+    "another updated": ("T[i + 1] = X[i]\n    if i < 1\n      T[i] += X[i]", False),
+    "read": ("T[i] = X[i]\n    Y[i] = T[i]", True),
+    "not at all": ("Y[i] = X[i]", True),
+}
+
+
+@pytest.mark.parametrize("name", ONCE)
+def test_what_is_written_once(name: str):
+    """An update is no write: what was there stays in the sum."""
+    body, once = ONCE[name]
+    k = k_of(body)
+    t = next(t for t in k.temporaries if t.name == "T")
+    assert written_once(k, t) is once
 
 
 OVER = {
@@ -340,3 +363,15 @@ def test_converters_of_their_own(monkeypatch: pytest.MonkeyPatch):
         assert not runs_same_instances(before, less_of_it, origin, {again: {i: k}})
         assert not runs_same_instances(less_of_it, before, {old: again}, {old: {k: i}})
         assert reversed_dependence(before, after, origin, {new: {i: k}}) is None
+
+
+def test_products_of_sizes_are_one_number_in_all_kernels(monkeypatch: pytest.MonkeyPatch):
+    """Also where the expressions of the first kernel were forgotten before the second."""
+    N, M, i, k, Y = Var("N"), Var("M"), Var("i"), Var("k"), tensor("Y", 99)
+    old, new, more = put(Y, (i,), ZERO), put(Y, (k,), ZERO), put(Y, (k,), ZERO)
+    before, after, longer = (
+        kernel(loop(v, Mul(N, size), s)) for v, size, s in ((i, M, old), (k, M, new), (k, N, more))
+    )
+    monkeypatch.setattr(nest, "_MOST_EXPRESSIONS", -1)
+    assert runs_same_instances(before, after, {new: old}, {new: {i: k}})
+    assert not runs_same_instances(before, longer, {more: old}, {more: {i: k}})

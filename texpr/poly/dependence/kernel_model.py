@@ -387,8 +387,6 @@ def _access(
     cases, exact = converter.tuples(indices, lambda case: any(g.allows(case) for g in given))
     sizes, _ = converter.tuples(tensor.shape)
     bounded = []
-    if not any([i.opaque for _, at in cases for i in at]):
-        sizes = [((), ())] if len(sizes) == 1 and not sizes[0][0] else sizes
     for (p, at), (q, shape) in product(cases, sizes):
         inside = tuple(c for i, n in zip(at, shape) if i.opaque for c in (Constraint(i), below(i, n)))
         bounded.append((p + q + inside if inside else p, at))

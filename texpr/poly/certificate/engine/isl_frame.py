@@ -578,4 +578,4 @@ def _term_bounds(term: Expr, var: Var, data: Collection[Var]) -> list[Expr]:
 
 @lru_cache(maxsize=4096)
 def _val(n: int) -> isl.Val:
-    return isl.Val.int_from_si(context(), n) if abs(n) < 1 << 62 else isl.Val.read_from_str(context(), str(n))
+    return isl.Val.read_from_str(context(), str(n))  # of any size

@@ -39,7 +39,7 @@ def instances_outside_domain(proof: Proof, s: Statement) -> isl.Set | None:
     make a total that it does not have either.
     """
     d = None if s.call is not None else proof.semantics.definitions.get(s.store.equation)
-    if d is None or s.store.is_start or s.store.update is not None and d.is_fold:
+    if d is None or s.store.update is not None and d.is_fold:
         return None
     complete = len(s.at) == len(d.axes) + (0 if s.store.update is None else len(d.binders))
     return outside_domain(proof, s, d) if complete else None

@@ -26,13 +26,10 @@ def check(derivation: Derivation) -> tuple[Derivation, list[str]]:
             summing |= {e.target.name for n in walk(e.value) if shifted_tanh(n) is not None}
     equations: list[Equation | Invoke] = []
     names: list[str] = []
-    for old in derivation.specification.equations:
-        changed = (
-            rewrite(old, tanh_to_sigmoid)
-            if isinstance(old, Equation) and old.target.name in dividing - summing
-            else old
-        )
-        if changed is not old and isinstance(old, Equation):
-            names.append(old.target.name)
-        equations.append(changed)
+    for e in derivation.specification.equations:
+        if isinstance(e, Equation) and e.target.name in dividing - summing:
+            changed = rewrite(e, tanh_to_sigmoid)
+            names += [e.target.name] if changed is not e else []
+            e = changed
+        equations.append(e)
     return derivation.specified(equations), names
