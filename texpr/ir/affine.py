@@ -157,4 +157,7 @@ def ceiling(extent: Expr) -> int | None:
         case Max(Const(least), b):
             longest = ceiling(b)
             return None if longest is None else max(int(least), longest)
+        case Sub(a, Max(Const(least), _)):
+            longest = ceiling(a)
+            return None if longest is None else longest - int(least)
     return integer(extent)

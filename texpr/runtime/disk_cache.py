@@ -69,6 +69,10 @@ class DiskCache:
             self.problem = f"{path}: {error.strerror or error}"
         return data
 
+    def has(self, key: str) -> bool:
+        """True if something is stored under `key`, intact or not."""
+        return self._usable and self._path(key).exists()
+
     def put(self, key: str, data: bytes) -> None:
         """Store `data` under `key`, in place of what was there."""
         if not self._usable or len(data) > self.limit // 2:

@@ -14,6 +14,7 @@ from texpr.compiler.kernels.certified import CertifiedLoops, with_requested_opti
 from texpr.compiler.kernels.extern_functions import extern_functions, externs_of
 from texpr.compiler.kernels.workspace import is_self_contained, scratch_bytes, with_scratch
 from texpr.ir.loop import Kernel
+from texpr.runtime import disk_cache
 from texpr.runtime.call.native_callbacks import NativeFunction
 from texpr.runtime.native import loader
 from texpr.support.errors import CertificateError, CompileError
@@ -50,13 +51,28 @@ class NativeCode:
                 code="target",
                 help="kernel.emulate(...) runs it in an emulator; kernel.save(...) writes it to a file",
             )
-        key = loops.disk_key(", over inputs" if self.overwriting else "")
+        key = self.key
         found = kernel_cache.find(key, loops.program) if key else None
         if found is None or not found.certificate and current().certify is not False:
             return self._build(key)
         if found.fallback is not None:
             loops.fall_back(found.fallback)
         return found
+
+    @property
+    def key(self) -> str:
+        """Its key in the disk cache; empty where that is to be left alone."""
+        return self.loops.disk_key(", over inputs" if self.overwriting else "")
+
+    @with_requested_options
+    def missing_key(self) -> str:
+        """The key in the disk cache of code that is neither there nor in this process; empty where
+        it is, or that cache is left alone.
+        """
+        if not self.loops.target.native or "built" in self.__dict__:
+            return ""
+        key = self.key
+        return "" if not key or disk_cache.shared().has(key) else key
 
     def require_certificate(self) -> None:
         """Make the code now.

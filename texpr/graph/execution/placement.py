@@ -10,6 +10,7 @@ import numpy as np
 
 from texpr.autoschedule.core.cost_model import COSTS
 from texpr.compiler import CompiledKernel
+from texpr.compiler.parallel_compile import compile_all
 from texpr.graph.capture.variable import Variable, array_of
 from texpr.graph.lowering.default_kernels import kernel_for
 from texpr.graph.passes.flatten_calls import shape_of
@@ -102,6 +103,7 @@ class Host:
 
     def with_scratch(self, launches: Sequence[Launch]) -> tuple[Launch, ...]:
         """Buffers that would be on the heap."""
+        compile_all(k for n in launches for k in n.kernels)
         return tuple(n.with_scratch() for n in launches)
 
     def block(self, size: int) -> np.ndarray:

@@ -158,7 +158,7 @@ def hoist(program: Program) -> Program:
 
 def _hoisted(equation: Equation, names: set[str], requires: Sequence[Expr], circle: Circle) -> list[Equation]:
     before: list[Equation] = []
-    alone = _outermost_reductions(equation.value) <= 1
+    alone = len(_outermost_reductions(equation.value)) <= 1
     extracted = partial(_extracted, equation, names, before)
 
     def needed(reduced: Expr, axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
@@ -372,15 +372,17 @@ def _holds(condition: Expr) -> bool:
     return isinstance(condition, Const) and condition.value is True
 
 
-def _outermost_reductions(e: Expr) -> int:
-    """Reductions that stand in no other reduction."""
-    count = 0
+def _outermost_reductions(e: Expr) -> list[Reduce]:
+    """Different reductions that stand in no other reduction."""
+    found: list[Reduce] = []
     stack: list[Node] = [e]
     while stack:
         node = stack.pop()
-        count += isinstance(node, Reduce)
-        stack += () if isinstance(node, Reduce) else children(node)
-    return count
+        if not isinstance(node, Reduce):
+            stack += children(node)
+        elif not any(equal(node, other) for other in found):
+            found.append(node)
+    return found
 
 
 def identity(op: str, dtype) -> Const:

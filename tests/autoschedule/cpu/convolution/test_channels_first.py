@@ -33,7 +33,7 @@ CASES = {
 @pytest.mark.parametrize("where", [NEAR, FAR], ids=["near", "far"])
 @pytest.mark.parametrize("name", CASES)
 def test_ends_keep_every_bit_and_are_certified(name, where, monkeypatch):
-    costs = ConvolutionCosts(block_terms=8, long_sum=8)
+    costs = ConvolutionCosts(block_terms=8)
     monkeypatch.setattr(direct, "CONVOLUTION_COSTS", costs)
     monkeypatch.setattr(sliding_window, "CONVOLUTION_COSTS", costs)
     text, sizes, square = CASES[name]
@@ -52,8 +52,7 @@ def test_ends_keep_every_bit_and_are_certified(name, where, monkeypatch):
     assert "every sum has all its terms" in str(s.certificate())
 
 
-def test_rows_from_memory_are_asked_for_a_row_early(monkeypatch):
-    monkeypatch.setattr(sliding_window, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
+def test_rows_from_memory_are_asked_for_a_row_early():
     text, sizes, _ = CASES["squares of 8"]
     for where, early in ((NEAR, []), (FAR, ['prefetch("M", "Y.y", 1)', 'prefetch("A", "Y.y", 1)'])):
         steps, _ = auto(
@@ -63,9 +62,8 @@ def test_rows_from_memory_are_asked_for_a_row_early(monkeypatch):
         assert sorted(str(step) for step in steps if step.name == "prefetch") == sorted(early)
 
 
-def test_lanes_left_over_are_written_lane_by_lane(monkeypatch):
+def test_lanes_left_over_are_written_lane_by_lane():
     """A square of them would reach beyond the last lane."""
-    monkeypatch.setattr(sliding_window, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
     s = tx.schedule(tx.op(ENDED), **SIZES | {"H": 5, "W": 8, "K": 21})
     script = [
         str(step) for step in auto(s.kernel, replace(NEAR, instructions=frozenset({"transpose4_f32"})))[0]
@@ -75,9 +73,8 @@ def test_lanes_left_over_are_written_lane_by_lane(monkeypatch):
     )
 
 
-def test_few_positions_are_written_lane_by_lane(monkeypatch):
+def test_few_positions_are_written_lane_by_lane():
     """Three positions of a row are less than a square."""
-    monkeypatch.setattr(sliding_window, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
     s = tx.schedule(tx.op(FIRST), N=2, C=5, K=16, H=12, W=3, R=3, Q=3, S=1, P=1)
     script = [
         str(step) for step in auto(s.kernel, replace(NEAR, instructions=frozenset({"transpose4_f32"})))[0]
@@ -85,8 +82,7 @@ def test_few_positions_are_written_lane_by_lane(monkeypatch):
     assert 'layout("Y_acc", "a b c d -> a c d b")' in script and not any("Y_tile" in step for step in script)
 
 
-def test_the_picture_of_an_end(golden, monkeypatch):
-    monkeypatch.setattr(sliding_window, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
+def test_the_picture_of_an_end(golden):
     s = tx.schedule(tx.op(ENDED), **SIZES | {"H": 5, "W": 16})
     golden(
         "\n".join(

@@ -10,11 +10,12 @@ import pytest
 
 import texpr as tx
 from tests.properties.schedule.drawing import Scheduled, check, random_arrays
-from texpr.autoschedule.cpu.convolution import direct, sliding_window
+from texpr.autoschedule.cpu.convolution import direct, register_tiling, sliding_window
 from texpr.autoschedule.cpu.convolution.convolution_costs import ConvolutionCosts
 from texpr.autoschedule.driver import auto
+from texpr.ir.loop_kind import VECTOR
 from texpr.ir.machine import Machine
-from texpr.schedule.structure.loops import find_loops, loops_around
+from texpr.schedule.structure.loops import all_loops, find_loops, loops_around
 
 NEAR = Machine(vector_bytes=16, vector_registers=32, caches=(32 << 10, 1 << 20), cores=2)
 """Everything stays in the second cache."""
@@ -81,7 +82,7 @@ def scheduled(name: str, machine: Machine) -> tx.Schedule:
 @pytest.mark.parametrize("machine", [NEAR, FAR, FEW], ids=["near", "far", "few"])
 @pytest.mark.parametrize("name", CASES)
 def test_windows_keep_every_bit_and_are_certified(name, machine, monkeypatch):
-    costs = ConvolutionCosts(block_terms=8, long_sum=8)
+    costs = ConvolutionCosts(block_terms=8)
     monkeypatch.setattr(direct, "CONVOLUTION_COSTS", costs)
     monkeypatch.setattr(sliding_window, "CONVOLUTION_COSTS", costs)
     s = scheduled(name, machine)
@@ -94,8 +95,7 @@ def test_windows_keep_every_bit_and_are_certified(name, machine, monkeypatch):
 
 @pytest.mark.parametrize("machine", [NEAR, FAR], ids=["near", "far"])
 @pytest.mark.parametrize("name", EDGES)
-def test_the_sums_of_a_window_ask_nothing_about_edges(name, machine, monkeypatch):
-    monkeypatch.setattr(sliding_window, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
+def test_the_sums_of_a_window_ask_nothing_about_edges(name, machine):
     products = [line for line in str(scheduled(name, machine)).splitlines() if "+=" in line]
     assert products and not any("if" in line for line in products)
 
@@ -140,8 +140,7 @@ def test_a_panel_is_walked_along_where_its_field_is_the_larger():
     assert order.index('"Y.x"') < order.index('"Y.ko"')
 
 
-def test_channels_come_last_in_copies_unless_positions_are_neighbours_or_next_to_them(monkeypatch):
-    monkeypatch.setattr(sliding_window, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
+def test_channels_come_last_in_copies_unless_positions_are_neighbours_or_next_to_them():
     beside = scheduled("channels first", NEAR).script()
     assert 'vectorize("X_cache.d3")' in beside and 'layout("X_cache"' not in beside
     for step, turned in ((2, False), (3, True)):
@@ -151,18 +150,16 @@ def test_channels_come_last_in_copies_unless_positions_are_neighbours_or_next_to
         ) is turned
 
 
-def test_lanes_are_neighbours_where_there_are_such(monkeypatch):
-    monkeypatch.setattr(sliding_window, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
+def test_lanes_are_neighbours_where_there_are_such():
     s = tx.schedule(tx.op(PANELS), N=1, H=6, W=7, C=4, R=3, Q=3, K=8, L=8)
     steps, _ = auto(s.kernel, NEAR)
     assert 'vectorize("Y.l")' in [str(step) for step in steps]
 
 
-def test_each_part_of_a_target_has_sums_of_its_own(monkeypatch):
+def test_each_part_of_a_target_has_sums_of_its_own():
     """The gradient of a convolution that skips elements is several equations; the sums of each
     are laid out once.
     """
-    monkeypatch.setattr(sliding_window, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
     s = tx.schedule(tx.grad(tx.op(FIRST), ["X"]), N=1, C=8, H=14, W=14, K=8, R=3, Q=3, S=2, P=1)
     script = "\n".join(str(step) for step in auto(s.kernel, NEAR)[0])
     laid_out = [line for line in script.splitlines() if line.startswith('layout("dX_acc')]
@@ -170,9 +167,8 @@ def test_each_part_of_a_target_has_sums_of_its_own(monkeypatch):
     assert len({line.split(",")[0] for line in laid_out}) == 3
 
 
-def test_a_panel_that_few_positions_use_is_copied_for_all_images(monkeypatch):
+def test_a_panel_that_few_positions_use_is_copied_for_all_images():
     """The gradient in the weights: a window of positions for each channel of the image."""
-    monkeypatch.setattr(sliding_window, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
     s = tx.schedule(tx.grad(tx.op(FIRST), ["F"]), N=2, C=4, H=9, W=9, K=24, R=3, Q=3, S=1, P=1)
     steps, kernel = auto(s.kernel, NEAR)
     assert any(str(step).startswith('cache_read("dY", "dF.ko') for step in steps)
@@ -181,8 +177,7 @@ def test_a_panel_that_few_positions_use_is_copied_for_all_images(monkeypatch):
 
 
 @pytest.mark.parametrize(("images", "at"), [(1, "Y.n"), (3, "Y.no"), (64, "Y.no")])
-def test_a_panel_is_copied_once_for_all_blocks_of_rows_and_few_images(images: int, at: str, monkeypatch):
-    monkeypatch.setattr(sliding_window, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
+def test_a_panel_is_copied_once_for_all_blocks_of_rows_and_few_images(images: int, at: str):
     s = tx.schedule(tx.op(FIRST), N=images, C=512, H=64, W=64, K=24, R=3, Q=3, S=1, P=1)
     steps, kernel = auto(s.kernel, NEAR)
     script = [str(step) for step in steps]
@@ -200,11 +195,10 @@ def test_the_pictures_of_windows(name, golden):
     golden(scheduled(name, NEAR).script())
 
 
-def test_a_panel_of_one_tile_is_copied_by_squares(monkeypatch):
+def test_a_panel_of_one_tile_is_copied_by_squares():
     """The gradient in the weights of few channels: channels of dY lie apart, and squares of them
     are transposed in registers.
     """
-    monkeypatch.setattr(sliding_window, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
     gradient = tx.grad(tx.op(FIRST), ["F"])
     sizes = {"N": 2, "C": 3, "H": 18, "W": 18, "K": 16, "R": 3, "Q": 3}
     machine = replace(NEAR, vector_bytes=32, instructions=frozenset({"transpose4_f32", "transpose8_f32"}))
@@ -222,11 +216,10 @@ def test_a_panel_of_one_tile_is_copied_by_squares(monkeypatch):
     ], "12 positions"
 
 
-def test_panels_of_several_tiles_are_copied_by_squares(monkeypatch):
+def test_panels_of_several_tiles_are_copied_by_squares():
     """The gradient in the weights of more channels: squares of halves of registers where rows
     hold no whole ones.
     """
-    monkeypatch.setattr(sliding_window, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
     gradient = tx.grad(tx.op(FIRST), ["F"])
     machine = replace(FAR, vector_bytes=32, instructions=frozenset({"transpose4_f32", "transpose8_f32"}))
     sizes = {"N": 2, "C": 4, "H": 10, "W": 10, "K": 64, "R": 3, "Q": 3}
@@ -244,11 +237,10 @@ def test_panels_of_several_tiles_are_copied_by_squares(monkeypatch):
 
 
 @pytest.mark.parametrize(("lanes", "order"), [(64, "d1o d1io d2 d3 d1ii"), (16, "d1o d2 d3 d1i")])
-def test_rows_that_lie_apart_are_copied_to_their_ends(lanes: int, order: str, monkeypatch):
+def test_rows_that_lie_apart_are_copied_to_their_ends(lanes: int, order: str):
     """Squares of the same rows follow each other, line after line of each, and what comes next
     is asked for where it is far.
     """
-    monkeypatch.setattr(sliding_window, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
     machine = replace(FAR, vector_bytes=32, instructions=frozenset({"transpose8_f32"}))
     s = tx.schedule(tx.grad(tx.op(FIRST), ["F"]), N=4, C=4, H=10, W=10, K=lanes, R=3, Q=3, S=1, P=0)
     script = [str(step) for step in auto(s.kernel, machine)[0]]
@@ -261,11 +253,10 @@ def test_rows_that_lie_apart_are_copied_to_their_ends(lanes: int, order: str, mo
     assert not any(step.startswith("prefetch") for step in script), "everything is near"
 
 
-def test_a_far_panel_of_one_tile_comes_in_blocks_of_terms(monkeypatch):
+def test_a_far_panel_of_one_tile_comes_in_blocks_of_terms():
     """The gradient in the weights of few channels: each core turns a block of dY for all of its
     channels of the image.
     """
-    monkeypatch.setattr(sliding_window, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
     gradient = tx.grad(tx.op(FIRST), ["F"])
     sizes = {"N": 4, "C": 4, "H": 10, "W": 10, "K": 8, "R": 3, "Q": 3}
     s = tx.schedule(gradient, **sizes, S=1, P=1)
@@ -377,3 +368,27 @@ def test_a_window_loses_its_edges_once():
     assert 'split("Y.q", 1, tail="clip")' in steps and [s for s in steps if s.startswith("partition")] == [
         'partition("Y.qi")'
     ]
+
+
+@pytest.mark.parametrize(("window", "channels"), [(3, 1), (3, 3), (7, 3)])
+def test_the_first_layer_of_a_network_has_lanes_across_channels(window: int, channels: int):
+    sizes = {"N": 1, "C": channels, "H": 65, "W": 65, "K": 32, "R": window, "Q": window, "S": 2, "P": 1}
+    s = tx.schedule(tx.op(FIRST), **sizes)
+    _, kernel = auto(s.kernel, NEAR)
+    lanes = [n for n in all_loops(kernel) if n.kind == VECTOR and n.tensor == "Y"]
+    assert lanes and all(n.var.name.startswith("k") for n in lanes)
+
+
+@pytest.mark.parametrize(
+    ("most", "sizes", "height"),
+    [
+        (6, (28, 1), (4, 1)),
+        (6, (7, 7), (4, 1)),
+        (6, (13, 13), (5, 1)),
+        (6, (27, 27), (6, 1)),
+        (14, (13, 13), (13, 1)),
+        (14, (7, 6), (7, 2)),
+    ],
+)
+def test_tiles_of_a_row_are_of_nearly_one_size(most: int, sizes: tuple[int, int], height: tuple[int, int]):
+    assert register_tiling.tile_height(most, *sizes) == height

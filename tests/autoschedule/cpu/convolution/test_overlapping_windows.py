@@ -10,8 +10,7 @@ import pytest
 
 import texpr as tx
 from tests.autoschedule.cpu.convolution.test_direct import FIRST, NEAR, scheduled
-from texpr.autoschedule.cpu.convolution import sliding_window
-from texpr.autoschedule.cpu.convolution.convolution_costs import CONVOLUTION_COSTS, ConvolutionCosts
+from texpr.autoschedule.cpu.convolution.convolution_costs import CONVOLUTION_COSTS
 from texpr.autoschedule.cpu.convolution.register_tiling import tile_with_taps
 from texpr.autoschedule.driver import auto
 
@@ -48,8 +47,7 @@ def test_all_that_a_tile_uses_stays_in_registers(step, taps):
                 assert x % h == 0 and 6 % n == 0 and (n == 1 or h == x)
 
 
-def test_taps_are_copied_where_neighbours_overlap(monkeypatch):
-    monkeypatch.setattr(sliding_window, "CONVOLUTION_COSTS", ConvolutionCosts(long_sum=8))
+def test_taps_are_copied_where_neighbours_overlap():
     sizes = {"N": 1, "C": 8, "H": 16, "W": 16, "K": 16, "R": 3, "Q": 3, "S": 1, "P": 1}
 
     def steps(machine, **other):

@@ -55,12 +55,12 @@ def tile_width(size: int, lanes: int) -> int:
 
 def tile_height(most: int, xs: int, ys: int) -> tuple[int, int]:
     """Of at most so many positions, those along x and y: whole rows, or parts of one size if
-    there are.
+    there are, else parts of which the last is little shorter.
     """
     if xs <= most:
         return xs, max(n for n in range(1, most // xs + 1) if ys % n == 0)
     divisors = [n for n in range(most, most // 2, -1) if xs % n == 0]
-    return (divisors[0] if divisors else most), 1
+    return (divisors[0] if divisors else -(-xs // -(-xs // most))), 1
 
 
 def tile_with_taps(

@@ -1,0 +1,97 @@
+"""Kernels of a plan are compiled by several processes, which share the disk cache."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import texpr as tx
+from texpr.compiler import kernel_cache, parallel_compile
+from texpr.compiler.kernels.native_code import NativeCode
+from texpr.graph.lowering.default_kernels import kernel_for
+
+TEXT = "op scaled(X: f32[N]) -> Y: f32[N] {{ Y[i] = X[i] * {factor} }}"
+
+
+def _kernels(count: int, first: int) -> list[tx.CompiledKernel]:
+    programs = [tx.op(TEXT.format(factor=first + k)).program() for k in range(count)]
+    return [kernel_for(p, {p.sizes[0]: 100}) for p in programs]
+
+
+@pytest.fixture
+def compiled_here(monkeypatch: pytest.MonkeyPatch) -> list[NativeCode]:
+    """The kernels that this process compiles."""
+    found: list[NativeCode] = []
+    compile_one = NativeCode._compile
+
+    def noted(native: NativeCode, key: str) -> object:
+        found.append(native)
+        return compile_one(native, key)
+
+    monkeypatch.setattr(NativeCode, "_compile", noted)
+    return found
+
+
+def test_workers_compile_what_is_not_there(tmp_path: Path, compiled_here: list[NativeCode]):
+    with tx.options(cache_dir=tmp_path, threads=2):
+        kernels = _kernels(60, 1000)
+        parallel_compile.compile_all(kernels)
+        assert all(kernel_cache.find(k.native.key, k.program) for k in kernels)
+        assert 0 < len(compiled_here) < len(kernels)
+        count = len(compiled_here)
+        x = np.arange(100, dtype="f4")
+        for k, kernel in enumerate(kernels):
+            np.testing.assert_array_equal(kernel(x), x * np.float32(1000 + k))
+        assert len(compiled_here) == count
+        parallel_compile.compile_all(kernels)
+        assert len(compiled_here) == count
+
+
+@pytest.mark.parametrize(
+    ("threads", "count", "cached"), [(1, 60, True), (2, 3, True), (2, 60, False)], ids=str
+)
+def test_no_worker_is_asked(threads: int, count: int, cached: bool, tmp_path: Path, monkeypatch):
+    """For one thread, for few kernels, and without the disk cache."""
+
+    def refuse(*arguments: object, timeout: float) -> None:
+        raise AssertionError(arguments)
+
+    monkeypatch.setattr(parallel_compile, "run_in_child", refuse)
+    with tx.options(cache_dir=tmp_path if cached else None, threads=threads):
+        parallel_compile.compile_all(_kernels(count, 2000))
+
+
+def test_what_a_worker_fails_for_is_compiled_here(tmp_path: Path, monkeypatch, compiled_here):
+    def fail(*arguments: object, timeout: float) -> None:
+        raise AssertionError("no worker")
+
+    monkeypatch.setattr(parallel_compile, "run_in_child", fail)
+    with tx.options(cache_dir=tmp_path, threads=2):
+        kernels = _kernels(20, 3000)
+        parallel_compile.compile_all(kernels)
+        assert len(compiled_here) >= 19
+        assert all(k.ready() for k in kernels) and len(compiled_here) == 20
+
+
+def test_an_error_here_ends_the_workers_queue(tmp_path: Path, monkeypatch):
+    def stop(native: NativeCode, key: str) -> object:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(NativeCode, "_compile", stop)
+    with tx.options(cache_dir=tmp_path, threads=2):
+        kernels = _kernels(60, 4000)
+        with pytest.raises(KeyboardInterrupt):
+            parallel_compile.compile_all(kernels)
+        assert sum(not k.native.missing_key() for k in kernels) < 30
+
+
+def test_a_worker_keeps_the_code_under_the_key_that_is_asked_for(tmp_path: Path):
+    with tx.options(cache_dir=tmp_path, threads=3):
+        (kernel,) = _kernels(1, 5000)
+        request = parallel_compile._request(kernel)
+        assert request is not None
+        parallel_compile.compile_in_worker(*request.arguments)  # type: ignore[arg-type]
+        assert not kernel.native.missing_key()
+        assert parallel_compile._request(kernel) is None

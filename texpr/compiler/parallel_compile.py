@@ -1,0 +1,128 @@
+"""Several kernels compiled at once: workers take some of them from the end of the queue, and the
+disk cache hands their code over.
+
+Steps and proofs are Python and isl, which run on one core of a process, so the others are processes
+(`runtime.process.worker`). A worker starts in half a second: it is worth that for many kernels. One
+that a worker cannot compile is compiled here, where its error is raised.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from dataclasses import fields as fields_of
+from pathlib import Path
+from typing import Any
+
+from texpr.compiler import kernel_cache
+from texpr.compiler.kernels.compiled_kernel import CompiledKernel
+from texpr.compiler.schedule import compiled_again
+from texpr.ir.json.program import Decoder, Encoder
+from texpr.runtime.process.worker import run_in_child
+from texpr.support.errors import Error
+from texpr.support.options import Options, current, options, remembered
+
+KERNELS_OF_A_WORKER = 6
+"""Kernels to compile, from which on a worker is started: they take as long as its start."""
+TIMEOUT = 600.0
+"""Seconds after which a worker that compiles a kernel is killed."""
+_SENT = tuple(f.name for f in fields_of(Options) if f.name not in ("device", "print", "verify", "guard"))
+"""Options that a worker gets; with the others there is no disk cache, or they do not concern it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What a worker is asked for: the arguments of `compile_in_worker`."""
+
+    kernel: CompiledKernel
+    arguments: tuple[object, ...]
+
+
+def compile_all(kernels: Iterable[CompiledKernel]) -> None:
+    """Make the code of kernels that are neither in this process nor on disk, with as many
+    processes as the option `threads` says.
+
+    Raises:
+        Error: that of a kernel.
+    """
+    found = (_request(kernel) for kernel in dict.fromkeys(kernels))
+    queue = deque(request for request in found if request is not None)
+    workers = min(current().threads - 1, len(queue) // KERNELS_OF_A_WORKER)
+    if workers < 1:
+        return
+    threads = [threading.Thread(target=_feed, args=(queue,), daemon=True) for _ in range(workers)]
+    for thread in threads:
+        thread.start()
+    try:
+        while (request := _take(queue, 0)) is not None:
+            request.kernel.native.built  # noqa: B018
+    finally:
+        queue.clear()
+        for thread in threads:
+            thread.join()
+
+
+def _take(queue: deque[_Request], end: int) -> _Request | None:
+    """A request from one of the ends of the queue; None if it is empty."""
+    try:
+        return queue.popleft() if end == 0 else queue.pop()
+    except IndexError:
+        return None
+
+
+def _feed(queue: deque[_Request]) -> None:
+    """Let a worker compile what is in the queue. A kernel that it fails for is left to those who
+    need it; a worker that fails, too.
+    """
+    while (request := _take(queue, -1)) is not None:
+        try:
+            run_in_child(f"{__name__}:compile_in_worker", *request.arguments, timeout=TIMEOUT)
+        except (Error, AssertionError, OSError):
+            return
+
+
+def _request(kernel: CompiledKernel) -> _Request | None:
+    """The request for a kernel that is to be compiled; None where it is there, or no worker can
+    be asked for it.
+    """
+    key = kernel.native.missing_key()
+    if not key:
+        return None
+    encoder = Encoder()
+    try:
+        sizes = tuple(kernel.sizes.items())
+        item = encoder.item((kernel.program, sizes))
+    except ValueError:
+        return None
+    with remembered(kernel.asked_with):
+        chosen = {name: getattr(current(), name) for name in _SENT}
+    chosen["cache_dir"] = str(chosen["cache_dir"])
+    chosen["disable"] = list(chosen["disable"])
+    text = json.dumps([encoder.rows, item])
+    overwriting = kernel.native.overwriting
+    return _Request(kernel, (text, kernel.target.name, kernel.schedule_text, overwriting, key, chosen))
+
+
+def compile_in_worker(
+    text: str, target: str, schedule: str, overwriting: bool, key: str, chosen: Mapping[str, Any]
+) -> None:
+    """Compile a kernel and keep its code in the disk cache.
+
+    Args:
+        text: JSON of the program and its sizes.
+        schedule: as `CompiledKernel.schedule_text`.
+        overwriting: made for callers who place its arrays.
+        key: in the disk cache.
+        chosen: options.
+    """
+    rows, item = json.loads(text)
+    program, sizes = Decoder(rows).item(item)  # type: ignore[misc]
+    with options(**{**chosen, "cache_dir": Path(chosen["cache_dir"])}):
+        kernel = compiled_again(program, dict(sizes), target, schedule, None)
+        native = (kernel.overwriting() if overwriting else kernel).native
+        built = native.built
+        if native.key != key:
+            kernel_cache.keep(key, built)
