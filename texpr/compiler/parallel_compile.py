@@ -35,7 +35,7 @@ _SENT = tuple(f.name for f in fields_of(Options) if f.name not in ("device", "pr
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """What a worker is asked for: the arguments of `compile_in_worker`."""
+    """A kernel and the arguments of `compile_in_worker`."""
 
     kernel: CompiledKernel
     arguments: tuple[object, ...]
