@@ -45,6 +45,8 @@ def test_depth(name: str):
     k = parse_kernel(KERNEL.format(body))
     storage = Storage(k, next(t for t in k.temporaries if t.name == "T"), 0)
     assert storage.depth(5) == depth
+    if depth is not None:
+        assert storage.depth(depth) == depth and storage.depth(depth - 1) is None
     if depth is not None and depth > 1:
         wrong = storage.overwrite(depth - 1)
         assert wrong is not None and abs(wrong.element[0] - wrong.other[0]) == depth - 1
