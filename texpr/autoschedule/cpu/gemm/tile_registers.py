@@ -35,9 +35,10 @@ from texpr.autoschedule.cpu.gemm.work_split import whole_rounds
 from texpr.ir.build import integer
 from texpr.ir.expr import Tensor
 from texpr.ir.instructions import meaning
-from texpr.ir.loop import For
+from texpr.ir.loop import For, Kernel
 from texpr.ir.traverse import variables
 from texpr.schedule.analysis.access import Access
+from texpr.schedule.structure.loops import private_copies
 from texpr.schedule.structure.tensors import bytes_of
 
 SIDE = 16
@@ -385,16 +386,11 @@ def _in_blocks(
             added.
     """
     count = constant_extent(builder.loop(loops.blocks))
-    known = {b.name for b in builder.kernel.temporaries}
+    copies = _private_to_ends(builder.kernel, builder.loop(loops.blocks))
     builder.apply("peel", loops.blocks, 1, 1)
     builder.apply("merge", loops.columns, loops.columns)
-    peeled = [
-        (b.name, one)
-        for b in builder.kernel.temporaries
-        if b.name not in known
-        for one in in_tiles
-        if b.name.startswith(f"{one}_")
-    ]
+    used = {b.name for b in builder.kernel.temporaries}
+    peeled = [(name, one) for name, one in copies if one in in_tiles and name in used]
     layouts += [(name, form) for name, one in peeled for tile, form in tuple(layouts) if tile == one]
     in_tiles += [name for name, _ in peeled]
     last = min(count, 3) - 1
@@ -402,9 +398,17 @@ def _in_blocks(
     in_tiles += [taken.buffer for taken, _ in kept]
     # Nothing is fetched for the first block, and nothing put back after the last one.
     (_, put), *more, (got, _) = kept
-    used, sums = _stored(builder, t, loops.rows, got.buffer), t.nest.main.tensor
+    stored, sums = _stored(builder, t, loops.rows, got.buffer), t.nest.main.tensor
     begin = _Move(sums.name, loops.row, f"tilezero_{sums.dtype}")
-    return [put, *(each for both in more for each in both), got, used, begin]
+    return [put, *(each for both in more for each in both), got, stored, begin]
+
+
+def _private_to_ends(kernel: Kernel, loop: For) -> list[tuple[str, str]]:
+    """Buffers that the first and the last iterations of a loop have for themselves once it is peeled,
+    each with the one that it stands for.
+    """
+    ends = (private_copies(kernel, loop, end) for end in ("first", "last"))
+    return [(copy.name, buffer.name) for copies in ends for buffer, copy in copies.items()]
 
 
 def _kept(
