@@ -5,8 +5,9 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 SECONDS ?= 60
 THREADS ?= 1,2
+BATCHES ?= 1,8
 
-.PHONY: venv test test-all check arm demo examples litmus compilers gradients peers bench-peers bench-x86 bench-train bench-polybench notebooks gpu fuzz fuzz-properties mutants verdicts ulp clean
+.PHONY: venv test test-all check arm demo examples litmus compilers gradients peers bench-peers bench-x86 bench-train bench-models bench-polybench notebooks gpu fuzz fuzz-properties mutants verdicts ulp clean
 venv: $(VENV)/.installed
 
 $(VENV)/.installed: pyproject.toml
@@ -75,6 +76,14 @@ bench-x86: venv bench-peers
 # Training steps beside torch and JAX:  make bench-train ONLY=mlp THREADS=1
 bench-train: venv bench-peers
 	$(BIN)/python -m bench.train --threads $(THREADS) --only '$(ONLY)'
+
+# Whole networks of torchvision and transformers beside ONNX Runtime and torch.compile:  make bench-models ONLY=resnet18 THREADS=1 BATCHES=1
+bench-models: venv bench-peers .bench-peers/.models
+	$(BIN)/python -m bench.models --threads $(THREADS) --batches $(BATCHES) --only '$(ONLY)'
+
+.bench-peers/.models: .bench-peers/.installed
+	.bench-peers/bin/python -m pip install --quiet torchvision transformers
+	touch $@
 
 # make bench-polybench THREADS=2 ROWS=jacobi
 bench-polybench: venv
