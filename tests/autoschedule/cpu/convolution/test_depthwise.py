@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import texpr as tx
+from texpr import ops
 from texpr.ir.interpreter.loop import interpret_kernel
 from texpr.ir.interpreter.tensor import interpret
 
@@ -48,6 +49,21 @@ def test_sums_are_those_of_the_plain_loops(h: int, w: int, r: int, q: int, s: in
     np.testing.assert_array_equal(interpret_kernel(schedule.kernel, given, {})[0], expected[0])
     if target == "native":  # products are fused there: 1e-5 of up to 49 of normal numbers
         np.testing.assert_allclose(schedule.compile()(*given), expected[0], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("stride", "padding"), [(1, 1), (2, 1), (2, 0)])
+def test_groups_of_one_channel_are_planes(stride: int, padding: int):
+    """As networks have them: what is summed up over the one channel of a group is its window."""
+    sizes = {"N": 2, "G": 3, "C": 1, "K": 1, "H": 13, "W": 40, "R": 3, "Q": 3}
+    constants = {"SH": stride, "SW": stride, "PH": padding, "PW": padding, "DH": 1, "DW": 1}
+    schedule = tx.schedule(ops.conv2d_grouped, **sizes, **constants).auto("x86-64-v3")
+    assert "Y: DepthwiseConvolution" in schedule.explain()
+    schedule.certificate()
+    generator = np.random.default_rng(0)
+    given = [generator.standard_normal(shape, "f4") for shape in ((2, 3, 13, 40), (3, 1, 3, 3), (3,))]
+    grouped = [a.reshape(b) for a, b in zip(given, ((2, 3, 1, 13, 40), (3, 1, 1, 3, 3), (3, 1)))]
+    (found,), (expected,) = interpret_kernel(schedule.kernel, grouped, {}), interpret(schedule.program, given)
+    np.testing.assert_array_equal(found.reshape(expected.shape), expected)
 
 
 def test_rows_at_edges_have_loops_of_their_own():

@@ -84,7 +84,7 @@ def _parts(builder: ScheduleBuilder, nest: Nest) -> _Parts | NoMatch:
 
 def _of(nest: Nest, field: Access, weights: Access, lanes: int) -> _Parts | None:
     """The parts, if the reads play these: neighbours in the field are at most two elements
-    apart, all terms lie within the window.
+    apart, all terms lie within the window; a group of one channel is no term.
     """
     slides = [n for n in nest.spatial if weights.stride(n.var) == 0 and window_loops(nest, field, [n])]
     lane = next(
@@ -100,12 +100,10 @@ def _of(nest: Nest, field: Access, weights: Access, lanes: int) -> _Parts | None
         or not 1 < constant_extent(terms[0]) <= CONVOLUTION_COSTS.unrolled_row_terms
     ):
         return None
-    step = field.stride(lane.var) or 0
-    return (
-        _Parts(nest, lane, row, terms[0], step)
-        if len(window_loops(nest, field, slides)) == len(nest.reduction)
-        else None
-    )
+    within = window_loops(nest, field, slides)
+    if any(n not in within and constant_extent(n) > 1 for n in nest.reduction):
+        return None
+    return _Parts(nest, lane, row, terms[0], field.stride(lane.var) or 0)
 
 
 def _scheduled(builder: ScheduleBuilder, nest: Nest, parts: _Parts) -> Scheduled | NoMatch:
