@@ -47,7 +47,7 @@ class Options:
     Attributes:
         threads: how many threads a parallel loop uses; as many as this process has cores by
             default. There is one pool, so a with-block changes it for the whole process while it
-            lasts.
+            lasts. Where a plan needs many kernels, as many processes compile them.
         cache_dir: where compiled kernels and tuning results are kept; None keeps nothing.
         verify: check every program and kernel between all passes.
         certify: True: prove that the final loops of every kernel compute its operator. A default
