@@ -11,10 +11,7 @@ from texpr.schedule.structure.loops import stores
 
 TEXT = "op f(X: f32[N, K], w: f32[K]) -> Y: f32[N] {{ Y[i] = {} }}"
 SUM, OTHER = "sum(k: X[i, k] * w[k])", "sum(j: X[i, j] * w[j])"
-ONCE = {
-    "a gate": f"{SUM} * min(max({OTHER} / 6 + 0.5, 0), 1)",
-    "three times": f"{SUM} + {SUM} * {OTHER}",
-}
+ONCE = {"a gate": f"{SUM} * min(max({OTHER} / 6 + 0.5, 0), 1)", "three times": f"{SUM} + {SUM} * {OTHER}"}
 APART = {
     "another term": f"{SUM} * sum(k: X[i, k] * X[i, k])",
     "another operation": f"{SUM} * max(k: X[i, k] * w[k])",
