@@ -74,12 +74,8 @@ def cases() -> Iterator[_Case]:
     for name, made in chain(_registered(), _products(), _convolutions()):
         for target, machine in found.items():
             yield _Case(f"{name} {target}", made, machine)
-    turns = count()
-    for name, made in _library():
-        target = TARGETS[2 * next(turns) % len(TARGETS)]
-        yield _Case(f"{name} {target}", made, found[target])
-    for name, made in _random():
-        target = TARGETS[2 * next(turns) % len(TARGETS)]
+    for k, (name, made) in enumerate(chain(_library(), _random())):
+        target = TARGETS[2 * k % len(TARGETS)]
         yield _Case(f"{name} {target}", made, found[target])
 
 

@@ -35,19 +35,34 @@ _SENT = tuple(f.name for f in fields_of(Options) if f.name not in ("device", "pr
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """A kernel and the arguments of `compile_in_worker`."""
+    """A kernel that is to be compiled, its key in the disk cache, and the options for it."""
 
     kernel: CompiledKernel
-    arguments: tuple[object, ...]
+    key: str
+    chosen: Mapping[str, Any]
+
+    def arguments(self) -> tuple[object, ...]:
+        """Those of `compile_in_worker`.
+
+        Raises:
+            ValueError: the program cannot be sent.
+        """
+        kernel, encoder = self.kernel, Encoder()
+        item = encoder.item((kernel.program, tuple(kernel.sizes.items())))
+        text = json.dumps([encoder.rows, item])
+        overwriting = kernel.native.overwriting
+        return text, kernel.target.name, kernel.schedule_text, overwriting, self.key, self.chosen
 
 
 def compile_all(kernels: Iterable[CompiledKernel]) -> None:
-    """Make the code of kernels that are neither in this process nor on disk, with as many
-    processes as the option `threads` says.
+    """Make the code of kernels that are neither in this process nor on disk, if they are many, with
+    as many processes as the option `threads` says.
 
     Raises:
         Error: that of a kernel.
     """
+    if current().threads < 2:
+        return
     found = (_request(kernel) for kernel in dict.fromkeys(kernels))
     queue = deque(request for request in found if request is not None)
     workers = min(current().threads - 1, len(queue) // KERNELS_OF_A_WORKER)
@@ -74,36 +89,26 @@ def _take(queue: deque[_Request], end: int) -> _Request | None:
 
 
 def _feed(queue: deque[_Request]) -> None:
-    """Let a worker compile what is in the queue. A kernel that it fails for is left to those who
-    need it; a worker that fails, too.
+    """Let a worker compile kernels of the queue, up to the first that fails there. That one is left
+    to the process that needs it.
     """
     while (request := _take(queue, -1)) is not None:
         try:
-            run_in_child(f"{__name__}:compile_in_worker", *request.arguments, timeout=TIMEOUT)
-        except (Error, AssertionError, OSError):
+            run_in_child(f"{__name__}:compile_in_worker", *request.arguments(), timeout=TIMEOUT)
+        except (Error, AssertionError, OSError, ValueError):
             return
 
 
 def _request(kernel: CompiledKernel) -> _Request | None:
-    """The request for a kernel that is to be compiled; None where it is there, or no worker can
-    be asked for it.
-    """
+    """The request for a kernel; None where its code is there, or is not to be on disk."""
     key = kernel.native.missing_key()
     if not key:
         return None
-    encoder = Encoder()
-    try:
-        sizes = tuple(kernel.sizes.items())
-        item = encoder.item((kernel.program, sizes))
-    except ValueError:
-        return None
     with remembered(kernel.asked_with):
         chosen = {name: getattr(current(), name) for name in _SENT}
-    chosen["cache_dir"] = str(chosen["cache_dir"])
-    chosen["disable"] = list(chosen["disable"])
-    text = json.dumps([encoder.rows, item])
-    overwriting = kernel.native.overwriting
-    return _Request(kernel, (text, kernel.target.name, kernel.schedule_text, overwriting, key, chosen))
+    return _Request(
+        kernel, key, chosen | {"cache_dir": str(chosen["cache_dir"]), "disable": list(chosen["disable"])}
+    )
 
 
 def compile_in_worker(

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from texpr.runtime.process import worker
 from texpr.runtime.process.worker import run_in_child, stop_children
 from texpr.support.errors import CompileError, ScheduleError
 
@@ -92,17 +93,30 @@ def test_a_worker_that_died_meanwhile():
     assert run("echo", 2) == [2]
 
 
+def test_a_worker_without_requests_ends():
+    process = run("shorten_idle_time", 0.05)
+    (idle,) = (each for each in worker._idle if each.process.pid == process)
+    assert idle.process.wait(5) == 0
+    assert run("process") != process
+
+
+def test_a_worker_that_is_about_to_end_is_not_asked(monkeypatch):
+    process = run("process")
+    monkeypatch.setattr(worker, "IDLE_SECONDS", 0.0)
+    assert run("process") != process and not alive(process)
+
+
 def test_threads_at_once():
     results = [None] * 4
 
     def work(index):
         results[index] = run("echo", index)
 
-    workers = [threading.Thread(target=work, args=(index,)) for index in range(4)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    threads = [threading.Thread(target=work, args=(index,)) for index in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert results == [[0], [1], [2], [3]]
 
 

@@ -11,11 +11,11 @@ from texpr.graph.fusion.horizontal import elementwise_program, length_of, merge_
 from texpr.graph.fusion.kernel_groups import Group, as_program, group_equations, order_groups
 from texpr.graph.fusion.producer_consumer import Decision
 from texpr.graph.lowering.default_kernels import kernel_for
-from texpr.graph.passes.flatten_calls import shape_of
+from texpr.graph.passes.flatten_calls import shape_of, view
 from texpr.ir.dtypes import U8
-from texpr.ir.expr import Axis, Read, Tensor, Var, index, plain
+from texpr.ir.expr import Tensor, Var, index, plain
 from texpr.ir.shapes import bind_sizes
-from texpr.ir.tensor import Equation, Program
+from texpr.ir.tensor import Program
 from texpr.runtime.call.kernel_sequence import SWEPT
 
 KernelOf = Callable[[Program, Mapping[Var, int]], CompiledKernel]
@@ -135,24 +135,31 @@ def make_launches(program: Program, join: bool, sweep: bool, kernel_of: KernelOf
         if source is not None and target not in program.outputs:
             views[target] = views.get(source, source)
             continue
-        if source is not None and _computed_as(target, views.get(source, source), program, order, views):
+        if source is not None:
+            if not _computed_as(target, views.get(source, source), program, order, views):
+                order.append(_copy(target, source, kernel_of))
             continue
         if group.parts:
             order.append(_sweep(group, kernel_of))
             continue
-        copy = group if source is None else _copy_of(source)
-        callee, inputs, outputs = as_program(copy, needed | copy.targets.keys() if source else needed)
-        outputs = (target,) if source else outputs
-        sizes, _ = bind_sizes(callee.inputs, [shape_of(t) for t in inputs])
-        order.append(Launch(callee, kernel_of(callee, sizes), inputs, outputs, operations(callee, sizes)))
+        order.append(_launch(*as_program(group, needed), kernel_of))
     return Launches(tuple(order), views, (*decisions, *sweeps))
 
 
-def _copy_of(source: Tensor) -> Group:
-    """The copy of a tensor in its own shape: its loops divide by no extents of another one."""
-    axes = tuple(Axis(Var(f"i{k}"), index(0), n) for k, n in enumerate(source.shape))
-    places = tuple(a.var for a in axes)
-    return Group((Equation(replace(source, name=f"{source.name}_copy"), places, axes, Read(source, places)),))
+def _launch(
+    program: Program, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], kernel_of: KernelOf
+) -> Launch:
+    sizes, _ = bind_sizes(program.inputs, [shape_of(t) for t in inputs])
+    return Launch(program, kernel_of(program, sizes), inputs, outputs, operations(program, sizes))
+
+
+def _copy(target: Tensor, source: Tensor, kernel_of: KernelOf) -> Launch:
+    """The copy of a tensor to one of another shape, by loops over its own: they divide by no
+    extents.
+    """
+    same = replace(source, name=target.name)
+    program, inputs, _ = as_program(Group((view(same, source),)), {same})
+    return _launch(program, inputs, (target,), kernel_of)
 
 
 def _computed_as(
@@ -165,7 +172,7 @@ def _computed_as(
     if k is None or source in program.outputs:
         return False
     order[k] = replace(order[k], outputs=tuple(target if t is source else t for t in order[k].outputs))
-    views |= {t: target for t in (source, *(t for t, root in views.items() if root is source))}
+    views.update({t: target for t in (source, *(t for t, root in views.items() if root is source))})
     return True
 
 

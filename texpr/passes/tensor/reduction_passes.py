@@ -134,7 +134,7 @@ def _unused(name: str, names: set[str]) -> str:
 
 def hoist(program: Program) -> Program:
     """Each reduction that does not run over all axes of its equation, or is not the only one there,
-    gets a tensor of its own.
+    gets a tensor of its own. Equal ones are one.
 
     Y[i, j] = e[i, j] / sum(k: e[i, k])   ->   Y_sum[i] = sum(k: e[i, k]);  Y[i, j] = e[i, j] / Y_sum[i]
 

@@ -3,8 +3,8 @@ should raise.
 
 `run_in_child("package.module:function", *arguments)` gives the function's result. Arguments and
 results are JSON values and bytes; nothing is pickled. A worker process serves one request at a time
-and is kept for the next one; it ends with its parent, however that ends. `python -m
-texpr.runtime.process.worker` is the worker.
+and is kept for the next one; it ends with its parent, however that ends, and when nothing was asked
+for a minute. `python -m texpr.runtime.process.worker` is the worker.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ import tempfile
 import threading
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from select import select
 from struct import Struct
 from time import monotonic
@@ -33,6 +34,9 @@ from texpr.support.errors import CompileError, Error
 
 _LENGTH = Struct("<Q")
 _MAX_IDLE = 2
+IDLE_SECONDS = 60.0
+"""After which a worker without requests ends. Its parent asks it no more a little earlier."""
+_EARLIER = 0.8
 _idle: list[_Worker] = []
 _lock = threading.Lock()
 
@@ -69,6 +73,7 @@ class _Worker:
     def __init__(self) -> None:
         if not sys.executable:
             raise CompileError("there is no Python executable to start a child process with")
+        self.idle_since = 0.0
         self.stderr = tempfile.TemporaryFile()
         path = os.pathsep.join(entry for entry in sys.path if entry)
         self.process = subprocess.Popen(
@@ -132,13 +137,14 @@ def _acquire() -> _Worker:
     with _lock:
         while _idle:
             worker = _idle.pop()
-            if worker.process.poll() is None:
+            if worker.process.poll() is None and monotonic() - worker.idle_since < _EARLIER * IDLE_SECONDS:
                 return worker
-            worker.release()
+            worker.kill()
     return _Worker()
 
 
 def _release(worker: _Worker) -> None:
+    worker.idle_since = monotonic()
     with _lock:
         if len(_idle) < _MAX_IDLE:
             _idle.append(worker)
@@ -230,8 +236,10 @@ def _serve() -> None:
     os.dup2(2, 1)  # prints of the function must not mix with answers
     requests: SimpleQueue = SimpleQueue()
     threading.Thread(target=_listen, args=(requests,), daemon=True).start()
-    while True:
-        _send(answers, _answer(*_decode(requests.get())))
+    with suppress(Empty):
+        while True:
+            _send(answers, _answer(*_decode(requests.get(timeout=IDLE_SECONDS))))
+    os._exit(0)
 
 
 if __name__ == "__main__":

@@ -20,9 +20,9 @@ class ConvolutionCosts(CostModel):
     lines."""
     packing_positions: int = tuned(32, "positions", _TIMES, "2026-11-22")
     """Positions that share a panel, from which on packing saves more than it costs."""
-    long_sum: int = tuned(8, "terms", "times of kernels of 9 to 108 terms", "Zen 3, 2026-11-29")
-    """Terms of a sum that are worth lanes across channels, whose results are transposed in registers
-    on their way to memory."""
+    channel_lanes_terms: int = tuned(8, "terms", "times of kernels of 9 to 108 terms", "Zen 3, 2026-11-29")
+    """Terms of a sum that are worth lanes across channels: its results are transposed in registers on
+    their way to memory."""
     shared_copy_elements: int = tuned(1 << 16, "elements", _TIMES, "2026-11-22")
     """Elements of a copy that are worth the work of several threads."""
     # direct: blocks

@@ -11,6 +11,7 @@ from __future__ import annotations
 from math import gcd
 
 from texpr.autoschedule.core.nest import Nest, constant_extent
+from texpr.autoschedule.core.numbers import nearly_even
 from texpr.autoschedule.cpu.convolution.convolution_costs import CONVOLUTION_COSTS
 from texpr.autoschedule.cpu.gemm.packing import ALIAS, WAYS
 from texpr.ir.affine import linear
@@ -60,7 +61,7 @@ def tile_height(most: int, xs: int, ys: int) -> tuple[int, int]:
     if xs <= most:
         return xs, max(n for n in range(1, most // xs + 1) if ys % n == 0)
     divisors = [n for n in range(most, most // 2, -1) if xs % n == 0]
-    return (divisors[0] if divisors else -(-xs // -(-xs // most))), 1
+    return (divisors[0] if divisors else nearly_even(xs, most)), 1
 
 
 def tile_with_taps(

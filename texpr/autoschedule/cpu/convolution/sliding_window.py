@@ -188,5 +188,5 @@ def _parts(nest: Nest, lane: For) -> tuple[For, Access, Access] | None:
     )
     worth = (skipping or prod(map(constant_extent, offsets)) > 1) and prod(
         map(constant_extent, nest.reduction)
-    ) >= CONVOLUTION_COSTS.long_sum
+    ) >= CONVOLUTION_COSTS.channel_lanes_terms
     return (lane, weights, image) if worth else None
