@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any, TypeVar
 
 from texpr.ir.children import GETTERS, LEAVES, children, with_children
-from texpr.ir.expr import Axis, Expr, Node, Reduce, Tensor, Var
+from texpr.ir.expr import Axis, Expr, Mul, Node, Reduce, Tensor, Var
 from texpr.ir.loop import ExternCall, For, If, Kernel, Stmt, Store
 from texpr.ir.tensor import Equation
 
@@ -114,6 +114,11 @@ def rewrite(
         changed = rule(rebuilt) if kinds is None or type(rebuilt) in kinds else None
         done[node] = rebuilt if changed is None else changed
     return done[root]  # type: ignore[return-value]
+
+
+def factors(e: Expr) -> list[Expr]:
+    """The factors of a product, in order; any other expression alone. Depth is that of the product."""
+    return [*factors(e.lhs), *factors(e.rhs)] if isinstance(e, Mul) else [e]
 
 
 def is_plain(node: Node) -> bool:

@@ -25,8 +25,8 @@ from texpr.ir.expr import Var
 from texpr.ir.loop import For
 from texpr.ir.machine import Machine
 from texpr.ir.tensor import Equation
-from texpr.ir.traverse import variables
-from texpr.schedule.steps.algebra.factor_out import STEP, factors
+from texpr.ir.traverse import factors, variables
+from texpr.schedule.steps.algebra.factor_out import STEP
 from texpr.schedule.structure.equations import equations_of, reduction_along
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from texpr.ir.affine import Linear, linear, linear_sum
 from texpr.ir.build import add, integer, mul
-from texpr.ir.expr import Expr, FloorDiv, Mod, Mul, Tensor, index
-from texpr.ir.traverse import equal
+from texpr.ir.expr import Expr, FloorDiv, Mod, Tensor, index
+from texpr.ir.traverse import equal, factors
 
 
 def flat_index(tensor: Tensor, indices: tuple[Expr, ...]) -> Linear:
@@ -81,23 +81,19 @@ def _rejoined(form: Linear) -> Expr | None:
 
 def _quotients(term: Expr) -> Iterator[tuple[FloorDiv, list[Expr]]]:
     """The quotients that are factors of a product, and what they are multiplied by."""
-    factors = _factors(term)
-    for k, f in enumerate(factors):
+    found = factors(term)
+    for k, f in enumerate(found):
         if isinstance(f, FloorDiv):
-            yield f, factors[:k] + factors[k + 1 :]
+            yield f, found[:k] + found[k + 1 :]
 
 
-def _factors(e: Expr) -> list[Expr]:
-    return [*_factors(e.lhs), *_factors(e.rhs)] if isinstance(e, Mul) else [e]
-
-
-def _is_times(factors: list[Expr], c: int, by: Expr, d: int) -> bool:
-    """True if the product of the factors and `c` is that of `by` and `d`."""
+def _is_times(several: list[Expr], c: int, by: Expr, d: int) -> bool:
+    """True if the product of several factors and `c` is that of `by` and `d`."""
     divisor = linear(by)
-    if not factors or not divisor.terms:
-        return not factors and not divisor.terms and c == d * divisor.constant
-    left = _factors(by)
-    for f in factors:
+    if not several or not divisor.terms:
+        return not several and not divisor.terms and c == d * divisor.constant
+    left = factors(by)
+    for f in several:
         k = next((k for k, g in enumerate(left) if equal(f, g)), None)
         if k is None:
             return False

@@ -13,7 +13,7 @@ from texpr.ir.index.overflow import is_wild
 from texpr.ir.loop import For, If, Stmt, Store
 from texpr.ir.store_kind import START
 from texpr.ir.tensor import Equation, Program
-from texpr.ir.traverse import equal, rewrite
+from texpr.ir.traverse import rewrite
 from texpr.passes.analysis.intervals import interval
 from texpr.passes.analysis.iteration_ranges import longest, nested
 from texpr.passes.analysis.substitution import folded
@@ -67,12 +67,9 @@ class Nests:
         shape = {v: length for v, a in loops if not in_turn and (length := lengths[a.var]) is not None}
         used = {v.name for v in ranges}
         statements: list[Stmt] = []
-        known: list[tuple[Reduce, Read]] = []
 
         def rule(node: Node) -> Node | None:
             match node:
-                case Reduce() if same := next((r for n, r in known if equal(n, node)), None):
-                    return same
                 case Reduce():
                     accumulator = self._accumulator(target.name, node, tuple(shape.values()))
                     here = tuple(shape)
@@ -81,7 +78,6 @@ class Nests:
                             node, Read(accumulator, here), instance, values, ranges, used, label, number
                         )
                     )
-                    known.append((node, Read(accumulator, here)))
                     return Read(accumulator, here)
             return None
 

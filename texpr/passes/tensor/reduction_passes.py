@@ -31,6 +31,7 @@ from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import (
     children,
     equal,
+    factors,
     free_variables,
     rewrite,
     substitute,
@@ -134,7 +135,7 @@ def _unused(name: str, names: set[str]) -> str:
 
 def hoist(program: Program) -> Program:
     """Each reduction that does not run over all axes of its equation, or is not the only one there,
-    gets a tensor of its own. Equal ones are one.
+    gets a tensor of its own. Equal ones are one node, wherever they stand.
 
     Y[i, j] = e[i, j] / sum(k: e[i, k])   ->   Y_sum[i] = sum(k: e[i, k]);  Y[i, j] = e[i, j] / Y_sum[i]
 
@@ -158,7 +159,8 @@ def hoist(program: Program) -> Program:
 
 def _hoisted(equation: Equation, names: set[str], requires: Sequence[Expr], circle: Circle) -> list[Equation]:
     before: list[Equation] = []
-    alone = len(_outermost_reductions(equation.value)) <= 1
+    kept: list[Reduce] = []
+    alone = _is_one(_outermost_reductions(equation.value))
     extracted = partial(_extracted, equation, names, before)
 
     def needed(reduced: Expr, axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
@@ -181,7 +183,9 @@ def _hoisted(equation: Equation, names: set[str], requires: Sequence[Expr], circ
                     where=where,
                 )
                 if alone and top and len(needed(reduced, axes)) == len(axes):
-                    return reduced
+                    kept.append(reduced)
+                    if equal(kept[0], reduced):  # not so under an `if`, whose condition it has taken
+                        return kept[0]
                 # Where the equation has no instance, its reads may be outside.
                 reduced = replace(reduced, where=_both(equation.where, reduced.where))
                 over = needed(reduced, axes)
@@ -373,16 +377,29 @@ def _holds(condition: Expr) -> bool:
 
 
 def _outermost_reductions(e: Expr) -> list[Reduce]:
-    """Different reductions that stand in no other reduction."""
+    """Reductions that stand in no other reduction, each as often as it stands there."""
     found: list[Reduce] = []
     stack: list[Node] = [e]
     while stack:
         node = stack.pop()
-        if not isinstance(node, Reduce):
-            stack += children(node)
-        elif not any(equal(node, other) for other in found):
+        if isinstance(node, Reduce):
             found.append(node)
+        else:
+            stack += children(node)
     return found
+
+
+def _is_one(found: Sequence[Reduce]) -> bool:
+    """True if these are one reduction, or none. One in several places has to be a sum of products
+    each of whose factors has all indices: others are rearranged, in an equation of their own.
+    """
+    if len(found) < 2:
+        return True
+    first, *others = found
+    inside = {a.var for a in first.axes}
+    return all(equal(first, other) for other in others) and all(
+        inside <= free_variables(f) for f in factors(first.body)
+    )
 
 
 def identity(op: str, dtype) -> Const:

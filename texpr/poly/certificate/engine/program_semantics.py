@@ -13,7 +13,7 @@ from texpr.ir.build import add, compare, conjunction, fold, maximum, minimum, se
 from texpr.ir.dtypes import DType, int_range
 from texpr.ir.expr import Axis, Const, Expr, Guard, Node, Read, Reduce, Tensor, Var, index
 from texpr.ir.tensor import Equation, Program
-from texpr.ir.traverse import equal, rewrite, tensors, walk
+from texpr.ir.traverse import rewrite, tensors, walk
 from texpr.support.frozen_dataclass import node
 
 UPDATES = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
@@ -167,13 +167,12 @@ def _definition(number: int, equation: Equation) -> Definition:
             case Read(_, _, Guard()):
                 return _apply_guard(node)
             case Reduce():
-                if not any(equal(node, other) for other in reductions):
-                    reductions.append(node)
+                reductions.append(node)
                 return Total(number, axes, dtype=node.dtype)
         return fold(node)
 
     value: Expr = rewrite(equation.value, rule)
-    assert len(reductions) <= 1, "reductions of an equation are equal behind the tensor passes"
+    assert len(reductions) <= 1, "one reduction per equation is left by the tensor passes"
     element = tuple(rewrite(i, rule) for i in equation.indices)
 
     def conditions(axes: tuple[Axis, ...], where: Expr | None) -> Expr:

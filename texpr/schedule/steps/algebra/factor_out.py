@@ -15,7 +15,7 @@ from texpr.ir.build import compare, conjunction, conjuncts
 from texpr.ir.expr import Expr, Mul, Node, Read, Reduce, Tensor, Var
 from texpr.ir.loop import For, Kernel
 from texpr.ir.tensor import Equation, Program
-from texpr.ir.traverse import rewrite, variables, walk
+from texpr.ir.traverse import children, factors, rewrite, variables, walk
 from texpr.passes import hoist
 from texpr.passes.lowering.lower import loops_of
 from texpr.passes.tensor.short_circuit import lazy_logic
@@ -47,8 +47,8 @@ def factor_out(kernel: Kernel, *loops: str | Var, reassoc: bool = False, finite:
         finite: whatever 0 times a float gives may be added.
     Raises:
         ScheduleError: another step was applied, the loops are not over terms of one sum of products
-            of which some do not depend on them, a range depends on them, or the step needs
-            `reassoc=True` or `finite=True`.
+            of which some do not depend on them, a range depends on them, the sum stands in several
+            places, or the step needs `reassoc=True` or `finite=True`.
     Source: Lam, Sadayappan, Wenger, On Optimizing a Class of Multi-Dimensional Loops with
     Reductions, Parallel Processing Letters 1997.
     """
@@ -88,11 +88,6 @@ def factor_out(kernel: Kernel, *loops: str | Var, reassoc: bool = False, finite:
     return replace(loops_of(lazy_logic(apart)), program=apart, fma=kernel.fma)
 
 
-def factors(e: Expr) -> list[Expr]:
-    """The factors of a product, in order; any other expression alone. Depth is that of the product."""
-    return [*factors(e.lhs), *factors(e.rhs)] if isinstance(e, Mul) else [e]
-
-
 def sum_along(
     kernel: Kernel, program: Program, loops: Sequence[For], step: str
 ) -> tuple[int, Reduce, set[Var]]:
@@ -100,7 +95,8 @@ def sum_along(
     loops stand for.
 
     Raises:
-        ScheduleError: they are not over terms of one such sum.
+        ScheduleError: they are not over terms of one such sum, or its equation has the sum in
+            several places.
     """
     along = [reduction_along(kernel, program, loop) for loop in loops]
     for loop, each in zip(loops, along):
@@ -125,7 +121,24 @@ def sum_along(
                 code=step,
                 help="take one after the other: a step for each",
             )
+    if _places(program.equations[number], old) > 1:
+        raise ScheduleError(
+            f"the equation has the sum over `{loops[0].var.name}` in several places",
+            old.span or span_of(kernel, loops[0]),
+            code=step,
+            help="give the sum an equation of its own: T[i] = sum(...), and Y[i] of T[i]",
+        )
     return number, old, {axis.var for _, _, axis in known}
+
+
+def _places(root: Node, wanted: Reduce) -> int:
+    """How often a reduction stands in an equation."""
+    count, stack = 0, [root]
+    while stack:
+        node = stack.pop()
+        count += node is wanted
+        stack += () if node is wanted else children(node)
+    return count
 
 
 def _apart(old: Reduce, inside: set[Var], span: Span) -> Reduce | Mul:

@@ -14,12 +14,12 @@ from texpr.ir.expr import Axis, Expr, Mul, Read, Reduce, Tensor, Var, plain
 from texpr.ir.loop import For, Kernel
 from texpr.ir.printing.types import unused
 from texpr.ir.tensor import Equation, Program
-from texpr.ir.traverse import rewrite, variables
+from texpr.ir.traverse import factors, rewrite, variables
 from texpr.passes.analysis.substitution import with_fresh_variables
 from texpr.passes.lowering.lower import loops_of
 from texpr.passes.tensor.reduction_passes import reads_inside
 from texpr.passes.tensor.short_circuit import lazy_logic
-from texpr.schedule.steps.algebra.factor_out import as_in_factors, factors, product, sum_along
+from texpr.schedule.steps.algebra.factor_out import as_in_factors, product, sum_along
 from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.equations import equations_of
 from texpr.schedule.structure.loops import find_loops, shortest, span_of
@@ -43,8 +43,8 @@ def premultiply(kernel: Kernel, loop: str | Var, first: int, second: int, *, rea
         first, second: which of them, in the order of the text, from 0.
         reassoc: floats may be multiplied in another order.
     Raises:
-        ScheduleError: another step was applied, the loop is none over terms of such a sum, it has
-            no such factors or has conditions, the ranges of the indices of both depend on others,
+        ScheduleError: another step was applied, the loop is none over terms of such a sum, the sum
+            stands in several places, it has no such factors or has conditions, the ranges of the indices of both depend on others,
             what they read is not there for all of them, or the step needs `reassoc=True`.
     """
     if not isinstance(reassoc, bool):
