@@ -26,6 +26,7 @@ from bench.tables import geometric_mean
 from bench.x86 import parent
 from bench.x86.__main__ import PEERS
 from bench.x86.parent import Found, Library, Settings, measure
+from texpr.support.progress import progress
 from texpr.support.table import aligned
 
 LIMIT = 900.0
@@ -78,15 +79,11 @@ def _run(names: list[str], batch: str, threads: int, options: argparse.Namespace
         threads, options.python, options.clock, LIMIT, options.budget, worker="bench.models.worker"
     )
     print(f"\nbatch {batch}, threads: {threads}")
-    rows, faster, memory = [_HEAD], list[float](), list[float]()
-    for name in names:
-        found = _found(name, batch, options.libraries.split(","), settings)
-        row, times = _row(name, found)
-        rows.append(row)
-        print("  ".join(row), flush=True)
-        faster += [times] if times else []
-        memory += [share] if (share := _memory(found)) else []
-    print(aligned(rows, "<>"))
+    libraries = options.libraries.split(",")
+    each = {name: _found(name, batch, libraries, settings) for name in progress(names, "networks")}
+    faster = [times for found in each.values() if (times := _times_as_fast(found)) is not None]
+    memory = [share for found in each.values() if (share := _memory(found)) is not None]
+    print(aligned([_HEAD, *(_row(name, found) for name, found in each.items())], "<>"))
     print(
         f"calls: {geometric_mean(faster):.2f} times as fast as the best other in geometric mean, bar "
         f"{MEAN:.2f}; least {min(faster, default=np.nan):.2f}, bar {EACH:.2f}; memory at most "
@@ -114,37 +111,41 @@ def _found(name: str, batch: str, names: list[str], settings: Settings) -> Found
     return found
 
 
-_HEAD = ["network", "texpr ms", "best other ms", "of", "times as fast", "load s", "cold s", "warm s"] + [
-    "other load s",
-    "other first s",
-    "MB",
-    "ORT MB",
-    "difference",
-]
+_HEAD = (
+    "network,texpr ms,best other ms,of,times as fast,load s,cold s,warm s,other load s,other first s,MB,ORT MB,"
+    "difference"
+).split(",")
 
 
-def _row(name: str, found: Found) -> tuple[list[str], float | None]:
-    """A line of the table, and how many times as fast texpr is as the best other library."""
-    mine, details = found.seconds.get("texpr"), found.details.get("texpr", {})
-    if mine is None:
-        return [name, str(details.get("failed", "absent"))[:60], *[""] * (len(_HEAD) - 2)], None
+def _best(found: Found) -> str:
+    """The column of the fastest other library; empty if there is none."""
     others = {column: s for column, s in found.seconds.items() if column != "texpr"}
-    best = min(others, key=lambda column: others[column], default="")
-    other = found.details.get(best, {})
-    times = others[best] / mine if best else None
-    numbers = [f"{details[key]:.2f}" for key in ("load", "first", "warm")]
-    numbers += [f"{other[key]:.2f}" if best else "" for key in ("load", "first")]
-    sizes = [_megabytes(found, column) for column in ("texpr", "onnxruntime")]
+    return min(others, key=lambda column: others[column], default="")
+
+
+def _times_as_fast(found: Found) -> float | None:
+    """How many times as fast texpr is as the best other library."""
+    mine, best = found.seconds.get("texpr"), _best(found)
+    return found.seconds[best] / mine if best and mine else None
+
+
+def _row(name: str, found: Found) -> list[str]:
+    """A line of the table."""
+    mine, details, best = found.seconds.get("texpr"), found.details.get("texpr", {}), _best(found)
+    if mine is None:
+        return [name, str(details.get("failed", "absent"))[:60], *[""] * (len(_HEAD) - 2)]
+    other, times = found.details.get(best, {}), _times_as_fast(found)
     return [
         name,
         f"{1e3 * mine:.2f}",
-        f"{1e3 * others[best]:.2f}" if best else "",
+        f"{1e3 * found.seconds[best]:.2f}" if best else "",
         best,
         "" if times is None else f"{times:.2f}{'' if found.clean else ' disturbed'}",
-        *numbers,
-        *sizes,
+        *(f"{details[key]:.2f}" for key in ("load", "first", "warm")),
+        *(f"{other[key]:.2f}" if best else "" for key in ("load", "first")),
+        *(_megabytes(found, column) for column in ("texpr", "onnxruntime")),
         _difference(found),
-    ], times
+    ]
 
 
 def _megabytes(found: Found, column: str) -> str:

@@ -120,7 +120,7 @@ NETWORKS = {
 """In the order of the table."""
 
 
-def file_of(folder: Path, name: str, batch: int) -> Path:
+def file_of(folder: Path, name: str, batch: int | str) -> Path:
     """The ONNX file of a network for a batch."""
     return folder / f"{name}.{batch}.onnx"
 

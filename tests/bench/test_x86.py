@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from bench.machine import Limits, instructions, product_rate
+from bench.serving import serve
 from bench.timing import measure_processor
 from bench.x86 import report
 from bench.x86.candidate import Candidate
@@ -30,7 +31,7 @@ from bench.x86.rows import (
     matrix,
     rowwise,
 )
-from bench.x86.worker import Worker, serve
+from bench.x86.worker import Worker
 
 SMALL = (
     gemm("f32", 9, 11, 13),

@@ -1,0 +1,172 @@
+"""Times layers of networks one by one:  python -m bench.layers [--library texpr] [--only TEXT] [--threads 1]
+
+Convolutions of few and of many channels, with dilation, of each channel, transposed, and rows that
+shuffle elements before something is computed of them. For torch, in the environment of `make
+bench-peers`: `.bench-peers/bin/python -m bench.layers --library torch`. For another state of texpr:
+`PYTHONPATH=WORKTREE python bench/layers.py`. Figures are the smallest of some samples, which other
+work on the machine disturbs least.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+SAMPLES = 15
+FREED = 31 << 20
+"""Bytes that are allocated and freed once: malloc keeps what is freed later, up to so much, and results
+do not come in fresh pages, which cost more than small layers."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A layer.
+
+    Attributes:
+        shapes: of its arrays.
+        texpr, torch: what it computes with `texpr.ops`, and with `torch.nn.functional`.
+        operations: additions and multiplications; 0 where elements are moved alone.
+    """
+
+    name: str
+    shapes: tuple[tuple[int, ...], ...]
+    texpr: Callable[..., Any]
+    torch: Callable[..., Any]
+    operations: int = 0
+
+
+def _convolution(
+    n: int, c: int, side: int, k: int, r: int, stride: int = 1, dilation: int = 1, groups: int = 1
+) -> Layer:
+    """A convolution of square images whose padding keeps their size."""
+    pad = dilation * (r - 1) // 2
+    to = (side + 2 * pad - dilation * (r - 1) - 1) // stride + 1
+    constants = {"SH": stride, "SW": stride, "PH": pad, "PW": pad, "DH": dilation, "DW": dilation}
+    return Layer(
+        f"conv {n}x{c}x{side} to {k}, {r}x{r}, stride {stride}, dilation {dilation}, groups {groups}",
+        ((n, c, side, side), (k, c // groups, r, r)),
+        lambda ops, x, w: (
+            ops.conv2d(x, w, **constants) if groups == 1 else ops.conv2d_grouped(x, w, G=groups, **constants)
+        ),
+        lambda f, x, w: f.conv2d(x, w, stride=stride, padding=pad, dilation=dilation, groups=groups),
+        2 * n * k * to * to * c // groups * r * r,
+    )
+
+
+def _shuffle(op: Any, x: Any, w: Any) -> Any:
+    n, c, h, w_ = x.shape
+    x = _permuted(x.reshape(n, 2, c // 2, h, w_), (0, 2, 1, 3, 4)).reshape(n, c, h, w_)
+    return op.conv2d(x[:, c // 2 :], w)
+
+
+def _pixels(_: Any, x: Any) -> Any:
+    n, c, h, w = x.shape
+    x = _permuted(x.reshape(n, c // 4, 2, 2, h, w), (0, 1, 4, 2, 5, 3))
+    return x.reshape(n, c // 4, 2 * h, 2 * w) * 2
+
+
+def _windows(_: Any, x: Any, w: Any) -> Any:
+    n, h, _w, c = x.shape
+    x = _permuted(x.reshape(n, h // 7, 7, h // 7, 7, c), (0, 1, 3, 2, 4, 5))
+    return x.reshape(n * (h // 7) ** 2, 49, c) @ w
+
+
+def _patches(_: Any, x: Any, w: Any) -> Any:
+    n, c, h, _w = x.shape
+    x = _permuted(x.reshape(n, c, h // 16, 16, h // 16, 16), (0, 2, 4, 1, 3, 5))
+    return x.reshape(n, (h // 16) ** 2, c * 256) @ w
+
+
+def _permuted(x: Any, order: tuple[int, ...]) -> Any:
+    """The axes of a tensor of either library in another order."""
+    return x.permute(*order) if hasattr(x, "permute") else x.transpose(*order)
+
+
+LAYERS = (
+    _convolution(1, 3, 224, 32, 3, 2),
+    _convolution(1, 3, 224, 64, 7, 2),
+    _convolution(1, 3, 112, 64, 3),
+    _convolution(1, 8, 112, 64, 3),
+    _convolution(4, 32, 96, 32, 5, dilation=2),
+    _convolution(1, 128, 28, 128, 3),
+    _convolution(1, 256, 14, 256, 3),
+    _convolution(1, 64, 13, 256, 3),
+    _convolution(1, 512, 7, 512, 3),
+    _convolution(1, 16, 112, 16, 3, 2, groups=16),
+    _convolution(1, 144, 56, 144, 3, groups=144),
+    _convolution(1, 240, 14, 240, 5, groups=240),
+    _convolution(8, 256, 28, 256, 3, groups=32),
+    Layer(
+        "transposed conv 8x128x28 to 64, 4x4, stride 2",
+        ((8, 128, 28, 28), (128, 64, 4, 4)),
+        lambda ops, x, w: ops.conv_transpose2d(x, w, SH=2, SW=2, PH=1, PW=1),
+        lambda f, x, w: f.conv_transpose2d(x, w, stride=2, padding=1),
+        2 * 8 * 28 * 28 * 128 * 64 * 16,
+    ),
+    Layer(
+        "channel shuffle, 1x1 conv", ((1, 116, 28, 28), (58, 58, 1, 1)), _shuffle, _shuffle, 2 * 784 * 58 * 58
+    ),
+    Layer("pixel shuffle, times two", ((8, 256, 28, 28),), _pixels, _pixels),
+    Layer("windows, matrix", ((8, 56, 56, 96), (96, 96)), _windows, _windows, 2 * 8 * 56 * 56 * 96 * 96),
+    Layer("patches, matrix", ((8, 3, 224, 224), (768, 768)), _patches, _patches, 2 * 8 * 196 * 768 * 768),
+)
+
+
+def with_texpr(layer: Layer, arrays: list[np.ndarray], threads: int) -> Callable[[], object]:
+    """A function of `tx.jit`."""
+    import texpr as tx
+    from texpr import ops
+
+    tx.options(threads=threads)
+    function = tx.jit(lambda *x: layer.texpr(ops, *x))
+    return lambda: function(*arrays)
+
+
+def with_torch(layer: Layer, arrays: list[np.ndarray], threads: int) -> Callable[[], object]:
+    """Eager calls."""
+    import torch
+
+    torch.set_num_threads(threads)
+    torch.empty(FREED, dtype=torch.uint8)
+    tensors = [torch.from_numpy(a).clone() for a in arrays]  # begin at whole lines, as its own do
+    return lambda: layer.torch(torch.nn.functional, *tensors)
+
+
+LIBRARIES = {"texpr": with_texpr, "torch": with_torch}
+
+
+def main() -> None:
+    """Measure and print a line for each layer."""
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.layers", description=(__doc__ or "").partition(":")[0]
+    )
+    parser.add_argument("--library", default="texpr", choices=LIBRARIES)
+    parser.add_argument("--only", default="", metavar="TEXT", help="layers that have this in their names")
+    parser.add_argument("--threads", type=int, default=1)
+    options = parser.parse_args()
+    for layer in (each for each in LAYERS if options.only in each.name):
+        rng = np.random.default_rng(0)
+        arrays = [rng.standard_normal(shape, dtype=np.float32) for shape in layer.shapes]
+        seconds = _smallest(LIBRARIES[options.library](layer, arrays, options.threads))
+        rate = f"{layer.operations / seconds / 1e9:8.1f} GFLOP/s" if layer.operations else ""
+        print(f"{layer.name:66}{1e3 * seconds:9.3f} ms{rate}", flush=True)
+
+
+def _smallest(call: Callable[[], object]) -> float:
+    """Seconds of the fastest of some calls, after one that is not counted."""
+    call()
+    taken = []
+    for _ in range(SAMPLES):
+        start = time.perf_counter()
+        call()
+        taken.append(time.perf_counter() - start)
+    return min(taken)
+
+
+if __name__ == "__main__":
+    main()
