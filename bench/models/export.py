@@ -14,23 +14,29 @@ OPSET = 17
 
 
 def main(folder: Path, batch: int, names: list[str]) -> None:
-    """Write those that are not there."""
+    """Write those that are not there; one that torch cannot write is said to be so."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in names:
         path = file_of(folder, name, batch)
-        if not path.exists():
-            partial = path.with_suffix(".part")
-            given = (torch.from_numpy(NETWORKS[name].input(batch)),)
-            torch.onnx.export(
-                torch_module(name),
-                given,
-                str(partial),
-                dynamo=False,
-                opset_version=OPSET,
-                input_names=["x"],
-                output_names=["y"],
-            )
-            os.replace(partial, path)
+        try:
+            if not path.exists():
+                _export(name, batch, path)
+        except Exception as problem:  # the others are still wanted
+            print(f"{name} is not exported: {type(problem).__name__}: {problem}", file=sys.stderr)
+
+
+def _export(name: str, batch: int, path: Path) -> None:
+    partial = path.with_suffix(".part")
+    torch.onnx.export(
+        torch_module(name),
+        (torch.from_numpy(NETWORKS[name].input(batch)),),
+        str(partial),
+        dynamo=False,
+        opset_version=OPSET,
+        input_names=["x"],
+        output_names=["y"],
+    )
+    os.replace(partial, path)
 
 
 if __name__ == "__main__":

@@ -74,6 +74,7 @@ def _transformer(kind: str) -> Callable[[], Any]:
     """BERT-base or GPT-2-small, without their caches."""
 
     def make() -> Any:
+        import torch
         import transformers
         from torch import nn
 
@@ -87,7 +88,8 @@ def _transformer(kind: str) -> Callable[[], Any]:
                     self.inside = transformers.GPT2Model(config)
 
             def forward(self, x: Any) -> Any:
-                return self.inside(x).last_hidden_state
+                # Without a mask they look for sequences packed in a row, which ONNX does not know.
+                return self.inside(x, attention_mask=torch.ones_like(x)).last_hidden_state
 
         return Hidden()
 
