@@ -42,7 +42,7 @@ class _Request:
     chosen: Mapping[str, Any]
 
     def arguments(self) -> tuple[object, ...]:
-        """Those of `compile_in_worker`.
+        """The arguments of `compile_in_worker`.
 
         Raises:
             ValueError: the program cannot be sent.

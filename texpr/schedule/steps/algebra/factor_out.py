@@ -132,7 +132,7 @@ def sum_along(
 
 
 def _places(root: Node, wanted: Reduce) -> int:
-    """How often a reduction stands in an equation."""
+    """The number of places of a reduction in an equation."""
     count, stack = 0, [root]
     while stack:
         node = stack.pop()
