@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import pytest
 
 import texpr as tx
+from texpr.compiler.pass_pipeline import build
+from texpr.targets import find_target
 
 BODIES = {
     "extremes": "op f(X: {t}[N], Z: {t}[N]) -> (hi: {t}[N], lo: {t}[N]) {{ hi[i] = max(X[i], Z[i])  lo[i] = "
@@ -24,3 +29,36 @@ def test_no_intrinsic_of_a_later_processor(name: str, t: str):
     kernel = tx.schedule(tx.op(BODIES[name].format(t=t))).auto("x86-64-v3").compile("x86-64-v3")
     assert "avx512" not in kernel.text
     assert "zmm" not in kernel.asm
+
+
+PACKED = """allow_fma("sums")
+split("C.j", 16, tail="pad")
+split("C.jo", {tiles}, tail="clip")
+reorder("C.joo", "C.i", "C.joi", "C.k", "C.ji")
+cache_read("B", "C.joo")
+split("B_cache.d1", 16)
+split("B_cache.d0", 8, tail="clip")
+reorder("B_cache.d0o", "B_cache.d1o", "B_cache.d0i", "B_cache.d1i")
+vectorize("B_cache.d1i")
+layout("B_cache", "a b -> b/16 a b%16")
+split("C.i", 6, tail="overlap")
+reorder("C.io", "C.joi", "C.k", "C.ii", "C.ji")
+unroll("C.ii")
+vectorize("C.ji")
+parallel("C.joo")"""
+PRODUCT = tx.op(
+    "op product(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"
+)
+
+
+@pytest.mark.parametrize("m, k, n, tiles", [(128, 768, 3072, 5), (128, 1000, 777, 5), (64, 512, 1000, 6)])
+def test_sums_stay_in_registers_beside_packing(m: int, k: int, n: int, tiles: int):
+    """What the nest that packs an operand needs, masks of lanes among it, is in no register while
+    sums fill these.
+    """
+    with_threads = replace(find_target("x86-64-v3"), native=True)
+    kernel = tx.schedule(PRODUCT, M=m, K=k, N=n).replay(PACKED.format(tiles=tiles)).kernel
+    code = build(kernel, with_threads).assembly
+    tile = max(re.split(r"^\.LBB", code, flags=re.MULTILINE), key=lambda block: block.count("vfmadd"))
+    assert tile.count("vfmadd") == 12
+    assert not re.search(r"\(%rsp\), %ymm|%ymm\d+, -?\d*\(%rsp\)", tile)

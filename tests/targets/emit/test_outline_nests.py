@@ -1,5 +1,5 @@
-"""Nests that stand beside each other have functions of their own on ARM, and give what they gave
-in one.
+"""Nests that stand beside each other have functions of their own on ARM and on x86 without AVX-512,
+and give what they gave in one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,13 @@ BOTH = tx.op(
 PRODUCT = tx.op(
     "op product(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"
 )
-TARGETS = (("aarch64", "aarch64"), ("aarch64+sve", "aarch64"), ("a64fx", "aarch64"), ("armv7", "armv7"))
+TARGETS = (
+    ("aarch64", "aarch64"),
+    ("aarch64+sve", "aarch64"),
+    ("a64fx", "aarch64"),
+    ("armv7", "armv7"),
+    ("x86-64-v3", "x86_64"),
+)
 everywhere = pytest.mark.parametrize("target, processor", TARGETS)
 
 

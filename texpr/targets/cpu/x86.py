@@ -23,6 +23,7 @@ from texpr.targets.cpu.llvm_module import emit_module
 from texpr.targets.cpu.nan_tracking import NanTrackingEmitter
 from texpr.targets.cpu.x86_emitters import Avx512Emitter, ShortVectorEmitter, X86Emitter
 from texpr.targets.emit.instruction_emission import transposes
+from texpr.targets.emit.outline_nests import OutliningEmitter
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +200,8 @@ class _Avx512Code(Avx512Emitter, NanTrackingEmitter, AmxEmitter, X86Emitter):
     """512 bits: 32 registers, with masks."""
 
 
-class _ShortVectorCode(ShortVectorEmitter, X86Emitter):
-    """256 bits or fewer: 16 registers."""
+class _ShortVectorCode(ShortVectorEmitter, X86Emitter, OutliningEmitter):
+    """256 bits or fewer: 16 registers, which sums fill: what other nests need must not be in them."""
 
 
 def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launch, ...]]:
