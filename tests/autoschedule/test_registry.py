@@ -119,7 +119,7 @@ CASES: dict[str, Case] = {
     "CollapsedRows": Case(PIXELS, caches=TINY),
     "DirectConvolution": Case(CONVOLUTION),
     "PackedGemm": Case(product("f32", "f32", 64, 64, 64), caches=TINY),
-    "DepthwiseConvolution": Case(PLANES),
+    "DepthwiseWindow": Case(PLANES),
     "CollapsedLoops": Case(ADD),
     "LanesOverTerms": Case(SOFTMAX, sizes=(("N", 40), ("M", 300))),
     "LanesOverElements": Case(product("f32", "f32", 64, 64, 64)),

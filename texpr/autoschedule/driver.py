@@ -10,7 +10,7 @@ shared among threads (`cpu.schedule_cpu`, `gpu.schedule_gpu`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 
@@ -55,13 +55,16 @@ def auto(kernel: Kernel, machine: Machine) -> tuple[list[Step], Kernel]:
     return choice.steps, choice.kernel
 
 
-def choose(kernel: Kernel, machine: Machine) -> Choice:
+def choose(kernel: Kernel, machine: Machine, constants: Set[str] = frozenset()) -> Choice:
     """The default schedule for a naive kernel.
 
     It never raises: a part that fails on a nest leaves the nest as it is, under the mark
     `unscheduled`.
+
+    Args:
+        constants: names of inputs that have the same values from call to call.
     """
-    builder = ScheduleBuilder(kernel, machine)
+    builder = ScheduleBuilder(kernel, machine, constants)
     builder.try_apply("allow_fma", *(() if machine.fma_of_all else ("sums",)))
     builder.attempt(None, partial(choose_rewrites, builder), None)
     if not (machine.gpu_threads and builder.attempt(None, partial(schedule_equations, builder, GPU), False)):

@@ -8,7 +8,7 @@ from texpr.autoschedule.core.cost_model import COSTS, CostModel
 from texpr.autoschedule.core.template import Naive, Template
 from texpr.autoschedule.cpu.collapse import CollapsedLoops
 from texpr.autoschedule.cpu.convolution.convolution_costs import CONVOLUTION_COSTS
-from texpr.autoschedule.cpu.convolution.depthwise import DepthwiseConvolution
+from texpr.autoschedule.cpu.convolution.depthwise import DepthwiseWindow
 from texpr.autoschedule.cpu.convolution.direct import DirectConvolution
 from texpr.autoschedule.cpu.cpu_costs import CPU_COSTS
 from texpr.autoschedule.cpu.elementwise.elementwise import VectorizedElements
@@ -55,7 +55,7 @@ STRUCTURES: tuple[Template, ...] = (
     CollapsedRows(),
     DirectConvolution(),
     PackedGemm(),
-    DepthwiseConvolution(),
+    DepthwiseWindow(),
 )
 """Sums of a known structure. They are tried once more where loops over elements were joined."""
 

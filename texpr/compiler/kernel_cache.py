@@ -54,6 +54,7 @@ class Built:
         overwrites: positions of inputs, and of outputs that may lie in their memory.
         self_contained: it cannot fail, as `scratch.is_self_contained` has it.
         scratch: bytes of buffers that the caller gives.
+        prepacked: bytes of buffers that the caller keeps.
         fallback: the plainer schedule that was compiled, where the default one is not certified.
     """
 
@@ -66,6 +67,7 @@ class Built:
     overwrites: tuple[tuple[int, int], ...]
     self_contained: bool
     scratch: tuple[int, ...]
+    prepacked: tuple[int, ...]
     fallback: Fallback | None = None
 
 
@@ -122,8 +124,9 @@ def _read(data: object, code: bytes, program: Program) -> Built | None:
             "overwrites": list(over),
             "self_contained": bool(alone),
             "scratch": list(scratch),
+            "prepacked": list(kept),
             "fallback": left,
-        } if code and all(isinstance(n, int) for n in scratch):
+        } if code and all(isinstance(n, int) for n in (*scratch, *kept)):
             sizes = {v.name: v for v in program.sizes}
             return Built(
                 code,
@@ -135,6 +138,7 @@ def _read(data: object, code: bytes, program: Program) -> Built | None:
                 tuple(map(_pair, over)),
                 alone,
                 tuple(scratch),
+                tuple(kept),
                 Fallback.from_json(left),
             )
     return None
@@ -166,6 +170,7 @@ def keep(key: str, built: Built) -> None:
         "overwrites": built.overwrites,
         "self_contained": built.self_contained,
         "scratch": built.scratch,
+        "prepacked": built.prepacked,
         "fallback": built.fallback and built.fallback.to_json(),
     }
     disk_cache.shared().put(key, json.dumps(data).encode() + b"\n" + built.code)

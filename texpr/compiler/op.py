@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from functools import cached_property, partial
 from os.path import normpath
 from pathlib import Path
@@ -349,17 +349,22 @@ class _LazyBinding:
         return self._call(*arrays, **options)
 
 
-def default_kernel(program: Program, sizes: Mapping[Var, int]) -> CompiledKernel:
+def default_kernel(
+    program: Program, sizes: Mapping[Var, int], constants: Set[str] = frozenset()
+) -> CompiledKernel:
     """The kernel of the schedule that tuning chose for these sizes on this machine, or of the
     default schedule.
+
+    Args:
+        constants: names of inputs that have the same values from call to call.
     """
     script = chosen_script(program, sizes)
     if script is not None:
         try:
-            return scripted(program, sizes, script).ready()
+            return scripted(program, sizes, script, constants).ready()
         except (ScheduleError, CompileError) as error:
             warn(f"{program.name}: the schedule that tuning chose is not used: {error}")
-    return Schedule(program, sizes).auto().compile()
+    return Schedule(program, sizes).auto(constant=constants).compile()
 
 
 def _sizes(program: Program, shapes: tuple[Shape, ...]) -> Mapping[Var, int]:

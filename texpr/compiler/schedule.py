@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cache
 from typing import Self
@@ -72,6 +72,7 @@ class Schedule(Steps):
         super().__init__(program, lambda: lowered(specialize(program, self.sizes)))
         self._default = ""
         self._machine: Machine | None = None
+        self._constants: frozenset[str] = frozenset()
         self._choice: Callable[[], Choice] | None = None
         self.derivation: Derivation | None = None
 
@@ -85,12 +86,16 @@ class Schedule(Steps):
                 error.rerun = lambda: replay_at_smaller_sizes(self.program, self.sizes, before, step, given)
             raise
 
-    def auto(self, target: str = "native") -> Schedule:
+    def auto(self, target: str = "native", *, constant: Collection[str] = ()) -> Schedule:
         """Apply the default steps for a target, chosen from the structure of the nests; `script()`
         shows them.
 
+        Args:
+            constant: names of inputs that have the same values from call to call, such as weights:
+                copies of them in another order stand in front of all loops, where callers can keep
+                them.
         Raises:
-            ScheduleError: steps were applied already.
+            ScheduleError: steps were applied already, or the program has no such input.
         """
         if self._default or (self._now is not None and self.steps):
             raise ScheduleError(
@@ -98,18 +103,27 @@ class Schedule(Steps):
                 code="auto",
                 help="call auto() on a fresh schedule; edit its script() to change it",
             )
+        names = [t.name for t in self.program.inputs]
+        for name in constant:
+            if name not in names:
+                raise ScheduleError(
+                    f"{self.program.name} has no input {name!r}",
+                    code="auto",
+                    help=f"one of {', '.join(names)}",
+                )
         chosen, lower = find_target(target), self._lowered
         if current().tf32 and chosen.machine.gpu_threads:
             chosen = replace(chosen, machine=replace(chosen.machine, tf32=True))
         if current().fma:
             chosen = replace(chosen, machine=replace(chosen.machine, fma_of_all=True))
         self._default, self._now, self._machine = machine_text(chosen), None, chosen.machine
+        self._constants = frozenset(constant)
 
         @cache
         def choice() -> Choice:
             kernel = lower()
             with timed("schedule", "auto"):
-                return choose(kernel, chosen.machine)
+                return choose(kernel, chosen.machine, self._constants)
 
         self._choice, self._first = choice, lambda: (choice().steps, choice().kernel)
         return self
@@ -222,14 +236,11 @@ class Schedule(Steps):
         Raises:
             CompileError: no such target, or it cannot express the kernel.
         """
+        made_for = find_target(target), self.program, self.sizes, self._text()
         if not self._is_default():
-            return CompiledKernel(
-                _given(self.kernel), find_target(target), self.program, self.sizes, self._text()
-            )
+            return CompiledKernel(_given(self.kernel), *made_for, constants=self._constants)
         first, default = self._first, DefaultSchedule(lambda: self._first()[0], self._lowered, self.explain)
-        return CompiledKernel(
-            lambda: first()[1], find_target(target), self.program, self.sizes, self._text(), default
-        )
+        return CompiledKernel(lambda: first()[1], *made_for, default, self._constants)
 
     def _is_default(self) -> bool:
         """True if this is the default schedule, whose steps need not have been chosen yet."""
@@ -239,13 +250,10 @@ class Schedule(Steps):
         """Everything that the loops depend on beside the program; empty where they were put in
         place by hand.
         """
-        return (
-            ""
-            if self._replaced
-            else f"auto {self._default}"
-            if self._is_default()
-            else f"steps {self.script()}"
-        )
+        if self._replaced:
+            return ""
+        kind = ",".join(("auto" if self._is_default() else "steps", *sorted(self._constants)))
+        return f"{kind} {self._default if self._is_default() else self.script()}"
 
     def __reduce__(self) -> tuple:
         loops = self.kernel if self._replaced else None
@@ -290,20 +298,30 @@ def compiled_again(
     s = Schedule(program, sizes)
     if loops is not None:
         return CompiledKernel(_given(loops), find_target(target), program, sizes)
-    kind, _, script = text.partition(" ")
-    return s.auto(target).compile(target) if kind == "auto" else s.replay(script).compile(target)
+    kinds, _, script = text.partition(" ")
+    kind, *constants = kinds.split(",")
+    if kind == "auto":
+        return s.auto(target, constant=constants).compile(target)
+    s._constants = frozenset(constants)
+    return s.replay(script).compile(target)
 
 
-def scripted(program: Program, sizes: Mapping[Var, int], script: str) -> CompiledKernel:
+def scripted(
+    program: Program, sizes: Mapping[Var, int], script: str, constants: Set[str] = frozenset()
+) -> CompiledKernel:
     """The kernel of a script for this machine. Its steps are applied when the loops are needed:
     not where the disk cache has it.
+
+    Args:
+        constants: as `Schedule.auto` takes them.
     """
     return CompiledKernel(
         lambda: Schedule(program, sizes).replay(script).kernel,
         find_target("native"),
         program,
         sizes,
-        f"steps {script}",
+        f"{','.join(('steps', *sorted(constants)))} {script}",
+        constants=constants,
     )
 
 

@@ -206,6 +206,8 @@ class Kernel(Node):
             inputs.
         scratch: temporaries, and buffers of loops, for which callers give memory, from a whole line
             on.
+        prepacked: temporaries that callers keep from call to call, and behind them a byte, 0 until
+            they are computed.
     """
 
     parts: ClassVar = ("body",)
@@ -220,6 +222,7 @@ class Kernel(Node):
     program: Program | None = None
     overwrites: tuple[tuple[int, int], ...] = ()
     scratch: tuple[Tensor, ...] = ()
+    prepacked: tuple[Tensor, ...] = ()
 
 
 def is_bulk(s: Node) -> TypeGuard[For]:

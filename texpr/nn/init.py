@@ -48,7 +48,7 @@ def generator() -> np.random.Generator:
 def _fill(tensor: Filled, values: object) -> Filled:
     """Numbers are drawn in 64 bits, so that models of one seed are alike in all dtypes."""
     if isinstance(tensor, Variable):
-        tensor.data[...] = stored(values, tensor.dtype)
+        tensor.data = np.broadcast_to(stored(values, tensor.dtype), tensor.shape)
     else:
         tensor[...] = values
     return tensor

@@ -318,7 +318,7 @@ class _Writer:
             if variable in self.capture.variables:
                 values[self.capture.variables[variable]] = Value(name, variable.shape, variable.dtype)
                 graph.variables.add(name)
-                graph.initializers[name] = Known(np.asarray(variable.data), variable.dtype)
+                graph.initializers[name] = Known(variable.held(), variable.dtype)
         for tensor, array in self.capture.constants.items():
             values[tensor] = known(load(array, tensor.dtype), tensor.dtype)
         lacking: dict[str, int] = {}

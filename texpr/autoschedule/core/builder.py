@@ -8,7 +8,7 @@ template can do without. `split` and its like end the template (`Refused`) where
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from math import prod
 from typing import TypeVar
 
@@ -43,12 +43,13 @@ class ScheduleBuilder:
     """The steps so far and the kernel they give.
 
     Attributes:
+        constants: names of inputs that have the same values from call to call.
         decisions: which template scheduled which nest.
         refused: the step that was refused last.
     """
 
-    def __init__(self, kernel: Kernel, machine: Machine) -> None:
-        self.kernel, self.machine = kernel, machine
+    def __init__(self, kernel: Kernel, machine: Machine, constants: Set[str] = frozenset()) -> None:
+        self.kernel, self.machine, self.constants = kernel, machine, constants
         self.steps: list[Step] = []
         self.decisions: list[Decision] = []
         self.refused: Step | None = None
@@ -89,6 +90,20 @@ class ScheduleBuilder:
         None where it is not.
         """
         return self.kernel.temporaries[-1] if self.try_apply(name, *args, **options) else None
+
+    def try_copy(self, tensor: Tensor, at: LoopHandle, **options: object) -> Tensor | None:
+        """A copy of what an iteration of a loop reads of a tensor, of a constant input in front of
+        all loops, if it is legal; the buffer, None where it is not.
+        """
+        places = ((), (at,)) if tensor.name in self.constants else ((at,),)
+        return next(
+            (
+                made
+                for place in places
+                if (made := self.try_new_buffer("cache_read", tensor, *place, **options))
+            ),
+            None,
+        )
 
     def new_buffer(self, name: str, /, *args: object, **options: object) -> Tensor:
         """Apply a step that makes a buffer; the buffer.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from functools import wraps
 from typing import Any, Protocol, TypeVar
 
@@ -55,6 +55,7 @@ class CertifiedLoops:
         symbolic: the others.
         schedule_text: everything that the loops depend on beside the program, as text; empty where
             the disk cache is to be left alone.
+        constants: names of inputs that have the same values from call to call.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class CertifiedLoops:
         sizes: Mapping[Var, int],
         schedule_text: str,
         default: DefaultSchedule | None,
+        constants: Set[str] = frozenset(),
     ) -> None:
         """`make` gives the scheduled loops, when they are needed: a kernel from the disk cache runs
         without them.
@@ -73,6 +75,7 @@ class CertifiedLoops:
             default: the default schedule, if `make` gives its loops: a plainer one serves where it
                 is not certified.
         """
+        self.constants = constants
         self._make, self.target, self.program, self.sizes, self._default = (
             make,
             target,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import partial
 from pathlib import Path
 
@@ -54,6 +54,7 @@ class CompiledKernel(CodeListings, callable.Callable):
         sizes: Mapping[Var, int],
         schedule: str = "",
         default: DefaultSchedule | None = None,
+        constants: Set[str] = frozenset(),
     ) -> None:
         """`make` gives the scheduled loops, when they are needed: a kernel from the disk cache runs
         without them.
@@ -62,8 +63,9 @@ class CompiledKernel(CodeListings, callable.Callable):
             schedule: everything that `make` depends on beside the program, as text; empty where the
                 disk cache is to be left alone.
             default: the default schedule, if `make` gives its loops.
+            constants: names of inputs that have the same values from call to call.
         """
-        super().__init__(make, target, program, sizes, schedule, default)
+        super().__init__(make, target, program, sizes, schedule, default, constants)
         self.native, self.c_code, self._specifier = NativeCode(self), CCode(self), CallSpecifier(self)
         self._calls: dict[tuple[Shape, ...], tuple[Callable[..., object], Callable[..., object] | None]] = {}
         self._become(self._general)

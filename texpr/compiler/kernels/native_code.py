@@ -12,6 +12,7 @@ from texpr.compiler.kernel_cache import Built
 from texpr.compiler.kernels.aliasing import overwritten
 from texpr.compiler.kernels.certified import CertifiedLoops, with_requested_options
 from texpr.compiler.kernels.extern_functions import extern_functions, externs_of
+from texpr.compiler.kernels.prepacking import prepacked_bytes, with_prepacking
 from texpr.compiler.kernels.workspace import is_self_contained, scratch_bytes, with_scratch
 from texpr.ir.loop import Kernel
 from texpr.runtime import disk_cache
@@ -29,7 +30,7 @@ class NativeCode:
     Attributes:
         loops: the kernel.
         overwriting: made for callers who place the arrays (`overwrites`) and give memory
-            (`scratch`).
+            (`scratch`, `prepacked`).
     """
 
     def __init__(self, loops: CertifiedLoops) -> None:
@@ -120,10 +121,18 @@ class NativeCode:
         """
         return self.built.scratch
 
+    @property
+    def prepacked(self) -> tuple[int, ...]:
+        """Bytes of buffers that callers keep from call to call and give behind those of `scratch`.
+        The last one is of a byte, 0 where constant inputs have other values than in the call
+        before.
+        """
+        return self.built.prepacked
+
     @once
     def for_calls(self) -> NativeCode:
         """The code for calls, which give no memory: this one, where it asks for none."""
-        return NativeCode(self.loops) if self.scratch else self
+        return NativeCode(self.loops) if self.scratch or self.prepacked else self
 
     def _build(self, key: str) -> Built:
         built = self._compile(key)
@@ -142,7 +151,7 @@ class NativeCode:
         over = overwritten(pass_pipeline.certified_loops(kernel)) if self.overwriting else ()
         final = replace(pass_pipeline.prepared(kernel, target), overwrites=over)
         if self.overwriting and not current().guard:
-            final = with_scratch(final)
+            final = with_scratch(with_prepacking(final, self.loops.constants))
         with pass_pipeline.object_code(final, target, kept=not key) as code:
             certificate = self.loops.prove()
             if self.loops.kernel is not kernel:
@@ -167,5 +176,6 @@ def _built(
         final.overwrites,
         is_self_contained(final),
         scratch_bytes(final),
+        prepacked_bytes(final),
     )
     return Built(code(), certificate, *facts, loops.fallback)

@@ -45,7 +45,7 @@ def is_self_contained(final: Kernel) -> bool:
     that it cannot fail.
     """
     own = {*final.temporaries, *(s.tensor for s in statements(final) if isinstance(s, Alloc))}
-    given = set(final.scratch)
+    given = {*final.scratch, *final.prepacked}
     return (
         not any(isinstance(s, ExternCall) for s in statements(final))
         and not _is_scalable(final)
@@ -59,7 +59,7 @@ def _large(final: Kernel) -> Mapping[Tensor, int]:
     """
     if _is_scalable(final):  # each lane has buffers, of a length that the processor decides
         return {}
-    found = dict.fromkeys(filter(_is_large, final.temporaries), 1)
+    found = dict.fromkeys((t for t in final.temporaries if _is_large(t) and t not in final.prepacked), 1)
     for tensor, times in _allocated(final.body, 1):
         found[tensor] = max(times, found.get(tensor, 0))
     return found

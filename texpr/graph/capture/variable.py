@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from operator import attrgetter
 from typing import Any, ClassVar, Protocol
+from weakref import WeakSet
 
 import numpy as np
 
@@ -40,6 +41,16 @@ class Leaf(Protocol):
         """Called before that memory changes."""
 
 
+class Copies(Protocol):
+    """Copies of a variable's value.
+
+    Attributes:
+        stale: true once the value may be another one.
+    """
+
+    stale: bool
+
+
 class Variable(VariableMethods):
     """A tensor with a value, of a shape that never changes.
 
@@ -54,6 +65,7 @@ class Variable(VariableMethods):
 
     Attributes:
         leaf: the lazy tensor that stands for the value, if there is one.
+        exposed: true once somebody had the array of the value, and may write to it at any time.
     Args:
         data: the first value, copied.
         name: for messages and listings.
@@ -63,7 +75,7 @@ class Variable(VariableMethods):
         CallError: a dtype that texpr does not have.
     """
 
-    __slots__ = ("__weakref__", "_current", "_spare", "dtype", "leaf", "name")
+    __slots__ = ("__weakref__", "_current", "_spare", "_watching", "dtype", "exposed", "leaf", "name")
     moves: ClassVar[int] = 0
     """Number of times that variables went to other devices: programs are captured anew afterwards.
     """
@@ -79,6 +91,8 @@ class Variable(VariableMethods):
         self._current: Any = _copy_to_device(array, device)
         self._spare: Any = None
         self.leaf: Leaf | None = None
+        self.exposed = False
+        self._watching: WeakSet[Copies] | None = None
         capture = active_capture.get()
         if capture is not None:
             capture.made.append(self)
@@ -88,6 +102,27 @@ class Variable(VariableMethods):
         if self.leaf is not None:
             self.leaf.kept()
             self.leaf = None
+        for copies in self._watching or ():
+            copies.stale = True
+
+    def watch(self, copies: Copies) -> None:
+        """Let copies of the value know when it changes, while they are there."""
+        if self._watching is None:
+            self._watching = WeakSet()
+        self._watching.add(copies)
+
+    @property
+    def is_watched(self) -> bool:
+        """True if somebody waits for changes of the value."""
+        return self.leaf is not None or self._watching is not None
+
+    def expose(self) -> Any:
+        """The array of the value, for somebody who may write to it at any time."""
+        if not self.exposed:
+            self.exposed = True
+            for copies in self._watching or ():
+                copies.stale = True
+        return self._current
 
     @property
     def data(self) -> Any:
@@ -98,7 +133,7 @@ class Variable(VariableMethods):
         stands for the value.
         """
         capture = active_capture.get()
-        return self._current if capture is None else capture.data_of(self, self._current)
+        return self.expose() if capture is None else capture.data_of(self, self._current)
 
     @data.setter
     def data(self, value: object) -> None:
@@ -123,13 +158,18 @@ class Variable(VariableMethods):
         self._current[...] = array
 
     def held(self) -> np.ndarray:
-        """The value as NumPy stores it: `data`, or a copy of what lies on a device."""
+        """The value as NumPy stores it, to be read: `data`, or a copy of what lies on a device."""
         return self._current.numpy() if isinstance(self._current, gpu.DeviceArray) else self._current
 
     def numpy(self) -> np.ndarray:
         """The value as numbers: `data`, but for what NumPy lacks, and a copy of what lies on a
         device.
         """
+        self.expose()
+        return self.numbers()
+
+    def numbers(self) -> np.ndarray:
+        """The same, to be read."""
         return readable(self.held(), self.dtype)
 
     @property
@@ -192,18 +232,19 @@ class Variable(VariableMethods):
         return NotImplemented if capture is None else capture.apply(operator, inputs, constants)
 
     def __array__(self, dtype: object = None, copy: bool | None = None) -> np.ndarray:
-        value = readable(np.asarray(self._current), self.dtype)
+        value = readable(np.asarray(self._current if copy else self.expose()), self.dtype)
         return np.array(value, dtype=dtype, copy=copy)  # type: ignore[call-overload]
 
     def __getstate__(self) -> tuple:
-        """Without the leaf, which stands for this variable, and the second array, which holds
-        nothing that is needed.
+        """Without the leaf, which stands for this variable, those who watch it, and the second
+        array, which holds nothing that is needed.
         """
         nothing, slots = object.__getstate__(self)  # type: ignore[misc]
-        return nothing, {**slots, "leaf": None, "_spare": None}
+        return nothing, {**slots, "leaf": None, "_spare": None, "_watching": None, "exposed": False}
 
     def __setstate__(self, state: tuple) -> None:
         """NumPy's copies begin anywhere."""
+        self.exposed, self._watching = False, None
         for name, value in {**(state[0] or {}), **state[1]}.items():
             setattr(self, name, value)
         if isinstance(self._current, np.ndarray) and self._current.ctypes.data % ALIGNMENT:
@@ -232,7 +273,7 @@ def announce_changes(variables: Iterable[Variable]) -> None:
     which there may be no memory.
     """
     for v in variables:
-        if v.leaf is not None:
+        if v.is_watched:
             v.changes()
 
 

@@ -4,7 +4,7 @@ the disk has of them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,37 +52,53 @@ class Settings:
 
 
 def compile_program(
-    program: Program, constants: Mapping[Tensor, np.ndarray], placement: Placement, settings: Settings
+    program: Program,
+    constants: Mapping[Tensor, np.ndarray],
+    placement: Placement,
+    settings: Settings,
+    prepacked: Set[Tensor] = frozenset(),
 ) -> tuple[Program, Launches]:
-    """The program after all passes, and its kernels, made now or found on disk."""
+    """The program after all passes, and its kernels, made now or found on disk.
+
+    Args:
+        constants: inputs with their values.
+        prepacked: inputs that have the same values from run to run, of which kernels may keep what
+            they compute of them alone.
+    """
     chosen = (
         settings.level,
         sorted(settings.disabled),
         settings.reassociate,
         placement.name,
         placement.sweeps,
+        [t in prepacked for t in program.inputs],
     )
     key = plan_cache.key_of(program, constants, chosen)
     found = plan_cache.find(key, program, placement.kernel) if key else None
     if found is None:
-        found = _lower(program, constants, placement, settings)
+        found = _lower(program, constants, placement, settings, prepacked)
         if key:
             plan_cache.keep(key, program, *found)
     return found
 
 
 def _lower(
-    program: Program, constants: Mapping[Tensor, np.ndarray], placement: Placement, settings: Settings
+    program: Program,
+    constants: Mapping[Tensor, np.ndarray],
+    placement: Placement,
+    settings: Settings,
+    prepacked: Set[Tensor],
 ) -> tuple[Program, Launches]:
     """The program after all passes, and its kernels."""
     disabled = settings.disabled
     better = optimize(program, constants, settings.level, disabled, settings.reassociate)
     if settings.level < 3 or FUSE in disabled:
-        return better, make_launches(better, False, False, placement.kernel)
+        return better, make_launches(better, False, False, placement.kernel, prepacked)
     better, stored = materialize_shared_values(better)
     better, decisions = fuse(better)
     if "algebra" not in disabled:
         better = apply_laws(better, settings.reassociate)
     better, layouts = transpose_recurrence_operands(better)
-    made = make_launches(better, True, placement.sweeps and SWEEP not in disabled, placement.kernel)
+    sweeps = placement.sweeps and SWEEP not in disabled
+    made = make_launches(better, True, sweeps, placement.kernel, prepacked)
     return better, Launches(made.order, made.views, (*stored, *decisions, *layouts, *made.decisions))

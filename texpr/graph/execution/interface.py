@@ -57,6 +57,11 @@ class Interface:
         )
 
     @property
+    def unchanged(self) -> set[Tensor]:
+        """The values of variables to which the program does not assign."""
+        return {t for v, t in self.variables.items() if v not in self.updates}
+
+    @property
     def updated_tensors(self) -> dict[Tensor, Tensor]:
         """The updates as tensors: values before and after a run."""
         return {self.variables[v]: t for v, t in self.updates.items()}

@@ -14,6 +14,7 @@ from texpr.graph.execution.arena import Arena, Lifetimes, lifetimes, make_arena,
 from texpr.graph.execution.in_place_updates import LaunchOrder
 from texpr.graph.execution.interface import Interface
 from texpr.graph.execution.placement import HostScalars, Placement, device_of
+from texpr.graph.execution.prepacked import Prepacked
 from texpr.graph.passes.flatten_calls import shape_of
 from texpr.ir.dtypes import numpy_dtype
 from texpr.ir.expr import Tensor
@@ -29,6 +30,7 @@ class Memory:
         scalars: variables of one element on the host that a device reads.
         in_place: variables whose new values are written over the old ones.
         exchanged: variables whose new values are written to their spare arrays.
+        prepacked: what kernels keep from run to run.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class Memory:
         self._constants = {t: placement.constant(a) for t, a in interface.constants.items()}
         self._lives, self._over = self._lifetimes(order, reuse)
         self.arena = make_arena(self._lives, self._over)
+        self.prepacked = Prepacked(placement, order.all, variables)
 
     def _lifetimes(self, order: LaunchOrder, reuse: bool) -> tuple[Lifetimes, Mapping[Tensor, Tensor]]:
         """Live ranges of computed tensors, new values of variables aside, and the tensors that
@@ -103,11 +106,18 @@ class Memory:
         return self._with_variables(self._call_block | self._constants | dict(parameters) | inside)
 
     @property
+    def prepacked_bytes(self) -> int:
+        """Bytes of what kernels keep from run to run."""
+        return sum(a.nbytes for a in self.prepacked.arrays.values())
+
+    @property
     def held_bytes(self) -> int:
         """Bytes that runs need: those of calls, and those that `fixed` has."""
         if "fixed" not in self.__dict__:
-            return self._call_arena.size
-        return self.arena.size + sum(self.fixed[t].nbytes for t in self._interface.data)
+            return self._call_arena.size + self.prepacked_bytes
+        return (
+            self.arena.size + self.prepacked_bytes + sum(self.fixed[t].nbytes for t in self._interface.data)
+        )
 
     def root(self, tensor: Tensor) -> Tensor:
         """The tensor whose memory this one is."""
@@ -130,6 +140,7 @@ class Memory:
         arrays |= {updates[v]: array_of(v) for v in self.in_place} | {
             updates[v]: v.arrays()[1] for v in self.exchanged
         }
+        arrays |= self.prepacked.arrays
         arrays |= replaced or {}
         return arrays | {t: arrays[source].reshape(shape_of(t)) for t, source in self._views.items()}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from math import prod
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -51,8 +51,12 @@ class Placement(Protocol):
     sweeps: bool
     """True if one launch can run a kernel on the elements of many tensors."""
 
-    def kernel(self, program: Program, sizes: Mapping[Var, int]) -> CompiledKernel:
-        """The default kernel for these sizes."""
+    def kernel(
+        self, program: Program, sizes: Mapping[Var, int], constants: Set[str] = frozenset()
+    ) -> CompiledKernel:
+        """The default kernel for these sizes, and for inputs of these names with the same values
+        from run to run.
+        """
         ...
 
     def with_scratch(self, launches: Sequence[Launch]) -> tuple[Launch, ...]:
@@ -97,9 +101,11 @@ class Host:
     name = gpu.HOST
     sweeps = True
 
-    def kernel(self, program: Program, sizes: Mapping[Var, int]) -> CompiledKernel:
+    def kernel(
+        self, program: Program, sizes: Mapping[Var, int], constants: Set[str] = frozenset()
+    ) -> CompiledKernel:
         """Machine code of this process."""
-        return kernel_for(program, sizes)
+        return kernel_for(program, sizes, constants)
 
     def with_scratch(self, launches: Sequence[Launch]) -> tuple[Launch, ...]:
         """Buffers that would be on the heap."""
@@ -167,9 +173,11 @@ class OnDevice:
         self.device, self.name = device, device.name
         self._target = target_of(device).name
 
-    def kernel(self, program: Program, sizes: Mapping[Var, int]) -> CompiledKernel:
-        """Code for the device's processor."""
-        return kernel_for(program, sizes, self._target)
+    def kernel(
+        self, program: Program, sizes: Mapping[Var, int], constants: Set[str] = frozenset()
+    ) -> CompiledKernel:
+        """Code for the device's processor, which keeps nothing from run to run."""
+        return kernel_for(program, sizes, target=self._target)
 
     def with_scratch(self, launches: Sequence[Launch]) -> tuple[Launch, ...]:
         """The launches: what kernels pass to each other comes from the allocator."""
@@ -271,9 +279,8 @@ def _entry(launch: Launch, arrays: Arrays) -> Entry | SweepEntry:
             launch.whole.address if launch.whole else 0,
         )
         return sweep(address, whole, parts, launch.lengths, shared)
-    return Entry(
-        launch.kernel.address, tuple(arrays[t] for t in (*launch.inputs, *launch.outputs, *launch.scratch))
-    )
+    given = (*launch.inputs, *launch.outputs, *launch.scratch, *launch.prepacked)
+    return Entry(launch.kernel.address, tuple(arrays[t] for t in given))
 
 
 def placement_of_name(name: str) -> Placement:

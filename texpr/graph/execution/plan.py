@@ -45,6 +45,8 @@ class Plan(PlanReport):
         capture: the program.
         results: what `run` returns, besides the assignments that the capture holds.
         device: where it runs, unless the variables say so: they must be there.
+        prepack: kernels may keep what they compute of variables alone, which the program does not
+            assign to: copies of weights in the order in which they are read.
         opt, disable, reassociate: in the place of the options of these names (`tx.options`).
     Attributes:
         captured: the program as it was captured.
@@ -68,6 +70,7 @@ class Plan(PlanReport):
         disable: Collection[str] | None = None,
         reassociate: bool | None = None,
         device: str | None = None,
+        prepack: bool = False,
     ) -> None:
         self.placement = choose_placement(device, capture.variables, capture.updates)
         self._interface = interface = Interface.of(capture, results)
@@ -76,7 +79,13 @@ class Plan(PlanReport):
             verify_program(self.captured)
         settings = Settings.of(opt, disable, reassociate)
         with uncollected():
-            self.program, made = compile_program(self.captured, interface.constants, self.placement, settings)
+            self.program, made = compile_program(
+                self.captured,
+                interface.constants,
+                self.placement,
+                settings,
+                interface.unchanged if prepack else set(),
+            )
         self.views = made.views
         with uncollected():  # kernels are compiled to know what they may write over
             order = LaunchOrder(self.placement.with_scratch(made.order))

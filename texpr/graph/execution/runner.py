@@ -54,6 +54,7 @@ class Runner:
         self._placement, self._interface, self._order, self._memory = placement, interface, order, memory
         self._launches, self._name = order.all, interface.program.name
         self._variables, self._updates = tuple(interface.variables), interface.updates
+        self._prepacked = memory.prepacked
         self._checks = InputChecks(interface, isinstance(placement, Host))
         specs = (*interface.data, *dict.fromkeys(interface.results))
         self._parameters = {t: Parameter(k, shape_of(t), numpy_dtype(t.dtype)) for k, t in enumerate(specs)}
@@ -102,6 +103,8 @@ class Runner:
         """A run on arrays where they lie, assignments included; None, and nothing is done, where
         they are not as the program has them.
         """
+        if self._prepacked.stale:
+            self._prepacked.renew()
         function, written = self._bound_function()
         if self._updates and not all(self._may_be_read(a, written) for a in arrays):
             return None
@@ -253,6 +256,8 @@ class Runner:
 
     def _compute(self) -> None:
         self._to_commit = None
+        if self._prepacked.stale:
+            self._prepacked.renew()
         self._checks.check_rest(self._checks.checked, self._memory.fixed.__getitem__)
         if isinstance(self._placement, OnDevice):
             self._wait_for_other_streams()

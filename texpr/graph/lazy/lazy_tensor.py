@@ -291,6 +291,7 @@ class Tensor(TensorValues, InPlaceOperators):
 
     def detach(self) -> Tensor:
         """The same values, through which no gradient flows."""
+        self._expose()  # of the other one nobody would know
         node = self.node  # before the value, without which another thread does not leave it out
         other = Tensor(self.shape, self.dtype, self.value, node, self.index)
         other.stops = True

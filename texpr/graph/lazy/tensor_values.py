@@ -23,6 +23,7 @@ class TensorValues(ArrayMethods, gpu.Exchanged):
     if TYPE_CHECKING:
         value: Any
         requires_grad: bool
+        owner: Any
 
         @property
         def device(self) -> str: ...
@@ -36,7 +37,13 @@ class TensorValues(ArrayMethods, gpu.Exchanged):
         """
         value = self.realize().value
         assert value is not None
+        self._expose()
         return readable(to_host(value), self.dtype)
+
+    def _expose(self) -> None:
+        """Somebody gets the array, who may write to it: it may be that of a variable."""
+        if self.owner is not None:
+            self.owner.expose()
 
     def item(self) -> float | int | bool:
         """The only element."""
@@ -76,6 +83,7 @@ class TensorValues(ArrayMethods, gpu.Exchanged):
         if (seen := observation.get()) is not None:
             seen.pure = False
         if type(self.value) is np.ndarray and dtype is None and not copy and not self.dtype.as_bits:
+            self._expose()
             return self.value
         if self.device != gpu.HOST:
             raise CallError(
@@ -93,6 +101,7 @@ class TensorValues(ArrayMethods, gpu.Exchanged):
             BufferError: a tensor on a device that is asked for on another one; a copy would be
                 needed and is not allowed.
         """
+        self._expose()
         array = self._on_device()
         if array is not None:
             if options.get("copy") or options.get("dl_device") not in (None, array.device.facts.dlpack):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from functools import lru_cache
 
 from texpr.compiler import CompiledKernel
@@ -20,17 +20,23 @@ _known: dict[tuple[object, ...], list[Program]] = {}
 _lock = held_over_forks(threading.RLock())
 
 
-def kernel_for(program: Program, sizes: Mapping[Var, int], target: str = "native") -> CompiledKernel:
+def kernel_for(
+    program: Program, sizes: Mapping[Var, int], constants: Set[str] = frozenset(), target: str = "native"
+) -> CompiledKernel:
     """The default kernel of `program` for these sizes and a target; sizes that are not given stay
     symbolic.
 
     Programs that are equal without being the same object (gradients that were derived twice) share
     a kernel.
+
+    Args:
+        constants: names of inputs that have the same values from call to call.
     """
     with _lock:
         return _compiled(
             _representative(program),
             tuple(sizes.get(v) for v in program.sizes),
+            frozenset(constants),
             target,
             (current().tf32, current().fma),
         )
@@ -38,11 +44,15 @@ def kernel_for(program: Program, sizes: Mapping[Var, int], target: str = "native
 
 @lru_cache(maxsize=4096)
 def _compiled(
-    program: Program, numbers: tuple[int | None, ...], target: str, permitted: tuple[bool, ...]
+    program: Program,
+    numbers: tuple[int | None, ...],
+    constants: frozenset[str],
+    target: str,
+    permitted: tuple[bool, ...],
 ) -> CompiledKernel:
     sizes = {v: n for v, n in zip(program.sizes, numbers) if n is not None}
     return (
-        default_kernel(program, sizes).overwriting()
+        default_kernel(program, sizes, constants).overwriting()
         if target == "native"
         else Schedule(program, sizes).auto(target).compile(target)
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from texpr.compiler import CompiledKernel
@@ -18,7 +18,9 @@ from texpr.ir.shapes import bind_sizes
 from texpr.ir.tensor import Program
 from texpr.runtime.call.kernel_sequence import SWEPT
 
-KernelOf = Callable[[Program, Mapping[Var, int]], CompiledKernel]
+KernelOf = Callable[[Program, Mapping[Var, int], Set[str]], CompiledKernel]
+"""The kernel of a program at some sizes, with the names of inputs that have the same values from
+call to call."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +35,9 @@ class Launch:
         operations: float operations of one run.
         lengths: of a sweep, how many elements each part has, which is the kernel's only size.
         whole: the same kernel for pieces of `SWEPT` elements, if some part has so many.
+        constants: names of the program's inputs that have the same values from run to run.
         scratch: what the kernel needs besides, while it runs.
+        prepacked: what it keeps of constant inputs, and behind that a byte that says so.
     """
 
     program: Program
@@ -43,7 +47,9 @@ class Launch:
     operations: int
     lengths: tuple[int, ...] = ()
     whole: CompiledKernel | None = None
+    constants: frozenset[str] = frozenset()
     scratch: tuple[Tensor, ...] = ()
+    prepacked: tuple[Tensor, ...] = ()
 
     @property
     def overwrites(self) -> tuple[tuple[int, int], ...]:
@@ -60,13 +66,11 @@ class Launch:
         assert not any(k.native.scratch for k in self.kernels) or not self.lengths, (
             "pieces of a sweep share no memory"
         )
-        sizes = () if self.lengths else self.kernel.native.scratch
-        return (
-            replace(
-                self, scratch=tuple(Tensor(f"scratch{k}", U8, plain(index(n))) for k, n in enumerate(sizes))
-            )
-            if sizes
-            else self
+        if self.lengths:
+            return self
+        native = self.kernel.native
+        return replace(
+            self, scratch=_bytes("scratch", native.scratch), prepacked=_bytes("prepacked", native.prepacked)
         )
 
     @property
@@ -115,13 +119,25 @@ class Launches:
     decisions: tuple[Decision, ...]
 
 
-def make_launches(program: Program, join: bool, sweep: bool, kernel_of: KernelOf = kernel_for) -> Launches:
+def _bytes(name: str, sizes: Iterable[int]) -> tuple[Tensor, ...]:
+    """Tensors of so many bytes each."""
+    return tuple(Tensor(f"{name}{k}", U8, plain(index(n))) for k, n in enumerate(sizes))
+
+
+def make_launches(
+    program: Program,
+    join: bool,
+    sweep: bool,
+    kernel_of: KernelOf = kernel_for,
+    constants: Set[Tensor] = frozenset(),
+) -> Launches:
     """Compile what the outputs of `program` need.
 
     Args:
         kernel_of: gives the kernel of a program at some sizes.
         join: equations of several tensors may share a kernel.
         sweep: results that are computed alike share a loop.
+        constants: inputs that have the same values from run to run.
     """
     groups, decisions = group_equations(program, join)
     groups, sweeps = merge_elementwise(groups, set(program.outputs)) if sweep else (groups, [])
@@ -142,15 +158,26 @@ def make_launches(program: Program, join: bool, sweep: bool, kernel_of: KernelOf
         if group.parts:
             order.append(_sweep(group, kernel_of))
             continue
-        order.append(_launch(*as_program(group, needed), kernel_of))
+        order.append(_launch(*as_program(group, needed), kernel_of, _with_views(constants, views)))
     return Launches(tuple(order), views, (*decisions, *sweeps))
 
 
+def _with_views(constants: Set[Tensor], views: Mapping[Tensor, Tensor]) -> Set[Tensor]:
+    """These tensors and those that are their memory in another shape."""
+    return constants | {t for t, root in views.items() if root in constants}
+
+
 def _launch(
-    program: Program, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], kernel_of: KernelOf
+    program: Program,
+    inputs: tuple[Tensor, ...],
+    outputs: tuple[Tensor, ...],
+    kernel_of: KernelOf,
+    constants: Set[Tensor] = frozenset(),
 ) -> Launch:
     sizes, _ = bind_sizes(program.inputs, [shape_of(t) for t in inputs])
-    return Launch(program, kernel_of(program, sizes), inputs, outputs, operations(program, sizes))
+    names = frozenset(own.name for own, t in zip(program.inputs, inputs) if t in constants)
+    kernel = kernel_of(program, sizes, names)
+    return Launch(program, kernel, inputs, outputs, operations(program, sizes), constants=names)
 
 
 def _copy(target: Tensor, source: Tensor, kernel_of: KernelOf) -> Launch:
@@ -195,10 +222,10 @@ def launch_of_sweep(
 ) -> Launch:
     """One loop over the elements of parts of these lengths, with the kernels that it needs."""
     (size,) = program.sizes
-    whole = kernel_of(program, {size: SWEPT}) if max(lengths) >= SWEPT else None
+    whole = kernel_of(program, {size: SWEPT}, frozenset()) if max(lengths) >= SWEPT else None
     return Launch(
         program,
-        kernel_of(program, {}),
+        kernel_of(program, {}, frozenset()),
         inputs,
         outputs,
         operations(program, {size: sum(lengths)}),

@@ -47,7 +47,15 @@ def keep(key: str, captured: Program, better: Program, launches: Launches) -> No
     """Keep what became of a program."""
     encoder = Encoder(_known(captured))
     order = tuple(
-        (n.kernel.program, tuple(n.kernel.sizes.items()), n.inputs, n.outputs, n.operations, n.lengths)
+        (
+            n.kernel.program,
+            tuple(n.kernel.sizes.items()),
+            n.inputs,
+            n.outputs,
+            n.operations,
+            n.lengths,
+            tuple(sorted(n.constants)),
+        )
         for n in launches.order
     )
     try:
@@ -81,10 +89,13 @@ def _launch(
     outputs: tuple[Tensor, ...],
     operations: int,
     lengths: tuple[int, ...],
+    constants: tuple[str, ...],
 ) -> Launch:
     if lengths:
         return launch_of_sweep(program, inputs, outputs, lengths, kernel_of)
-    return Launch(program, kernel_of(program, dict(sizes)), inputs, outputs, operations)
+    names = frozenset(constants)
+    kernel = kernel_of(program, dict(sizes), names)
+    return Launch(program, kernel, inputs, outputs, operations, constants=names)
 
 
 def _known(captured: Program) -> tuple[Tensor, ...]:

@@ -13,7 +13,7 @@ from texpr.graph.capture.protocol import CaptureLike
 from texpr.graph.capture.variable import Structures
 from texpr.graph.execution.placement import to_host
 from texpr.graph.lazy import Tensor
-from texpr.ir.dtypes import ML_DTYPES, DType, readable
+from texpr.ir.dtypes import ML_DTYPES, DType, numpy_dtype, readable
 from texpr.nn.core import pytree
 from texpr.nn.core.argument_checks import float_dtype
 from texpr.nn.core.bounded_cache import LruCache
@@ -348,7 +348,7 @@ class Module(KnowsArguments):
         """Copies of all parameters and persistent buffers by dotted name; one that is used twice
         has both names.
         """
-        return {name: variable.numpy().copy() for name, variable in self._named_state().items()}
+        return {name: variable.numbers().copy() for name, variable in self._named_state().items()}
 
     def _named_state(self) -> dict[str, Variable]:
         found: dict[str, Variable] = {}
@@ -468,7 +468,7 @@ def compare_states(
     unexpected = sorted(n for n in found if n not in own)
     wrong = []
     for name, variable in own.items():
-        expected = ML_DTYPES.get(variable.dtype) or variable.data.dtype.name
+        expected = ML_DTYPES.get(variable.dtype) or numpy_dtype(variable.dtype).name
         shape, dtype = found.get(name, (variable.shape, expected))
         if tuple(shape) != variable.shape or dtype not in (
             expected,
@@ -509,7 +509,9 @@ class _CompiledCall:
             outputs = module(*inputs, **options)
             results = [as_symbolic(y, capture, module.dtype) for y in pytree.leaves(outputs)]
         return _CompiledCall(
-            Plan(capture, results), pytree.skeleton(outputs), tuple(r.dtype for r in results)
+            Plan(capture, results, prepack=not module.training),
+            pytree.skeleton(outputs),
+            tuple(r.dtype for r in results),
         )
 
     def __call__(self, arrays: Sequence[np.ndarray]) -> Any:

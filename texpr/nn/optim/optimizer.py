@@ -353,7 +353,7 @@ class Optimizer(KnowsArguments):
         position, _, kind = name.partition(".")
         if not position.isdecimal() or int(position) >= len(self.parameters) or not kind:
             raise CheckpointError(f"{self._name}: there is no state `{name}`", code="checkpoint")
-        like = self.parameters[int(position)].numpy()
+        like = self.parameters[int(position)].numbers()
         if (array.shape, array.dtype) != (like.shape, like.dtype):
             raise CheckpointError(
                 f"{self._name}: state `{name}` is {array.dtype}{list(array.shape)}, "

@@ -152,7 +152,7 @@ def save_run(path: str | Path, model: Module, optimizer: Optimizer, step: Traini
             help="save after an update, such as in on_step_end",
         )
     state = optimizer.state_dict()
-    arrays = {f"model.{name}": v.numpy() for name, v in _variables(model).items()}
+    arrays = {f"model.{name}": v.numbers() for name, v in _variables(model).items()}
     arrays |= {f"optimizer.{n}": a for n, a in state.items() if isinstance(a, np.ndarray)}
     about = {
         "version": _VERSION,

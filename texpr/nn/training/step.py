@@ -394,7 +394,7 @@ def first_bad_layer(model: Module, x: np.ndarray, dtype: DType) -> str:
     there is none.
     """
     for name, parameter in model.named_parameters():
-        if not np.isfinite(parameter.numpy()).all():
+        if not np.isfinite(parameter.numbers()).all():
             return f"the parameter `{name}` is not finite"
     capture = Capture("diagnosis")
     names: dict[object, str] = {module: name for name, module in model.named_modules()}

@@ -25,7 +25,7 @@ def parameters_to_vector(parameters: Iterable[Parameter]) -> np.ndarray:
             else "parameters_to_vector: no parameters",
             code="arguments",
         )
-    return np.concatenate([p.numpy().ravel() for p in given])
+    return np.concatenate([p.numbers().ravel() for p in given])
 
 
 def vector_to_parameters(vec: object, parameters: Iterable[Parameter]) -> None:

@@ -95,7 +95,7 @@ def emit_module(
     check: str = "",
 ) -> str:
     """The LLVM IR of `kernel`: a function `i32 texpr_NAME(ptr args)` over 8-byte slots: inputs,
-    outputs, buffers that callers give, sizes.
+    outputs, buffers that callers give or keep, sizes.
 
     Args:
         attributes: function attributes of the target, such as `"target-cpu"="znver4"`.
@@ -106,7 +106,7 @@ def emit_module(
             kernel returns 3.
     """
     emitter = using(kernel)
-    arguments = (*kernel.inputs, *kernel.outputs, *kernel.scratch)
+    arguments = (*kernel.inputs, *kernel.outputs, *kernel.scratch, *kernel.prepacked)
     emitter.overwriting = {t for k, j in kernel.overwrites for t in (kernel.inputs[k], kernel.outputs[j])}
     parameters = [
         *(f"ptr{emitter.noalias(t)} %t{k}" for k, t in enumerate(arguments)),
@@ -200,7 +200,7 @@ def _guarded(emitter: Emitter, symbol: str) -> str:
     touched; inputs cannot be written there.
     """
     kernel = emitter.kernel
-    assert not kernel.scratch, "a guarded kernel asks for its buffers itself"
+    assert not kernel.scratch and not kernel.prepacked, "a guarded kernel asks for its buffers itself"
     arrays, count = (*kernel.inputs, *kernel.outputs), len(kernel.inputs)
     f = emitter.function = Function("")
     emitter.known, places = (

@@ -375,6 +375,8 @@ def _cache(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     if not uses or rng.random() < 0.1:
         return Step(kind, (rng.choice(_tensors(kernel)).name, rng.choice(names)))
     tensor, around = rng.choice(uses)
+    if kind == "cache_read" and rng.random() < 0.15:
+        return Step(kind, (tensor.name,))
     inside = (("out", False),) if kind == "cache_write" and rng.random() < 0.3 else ()
     if kind == "cache_read" and rng.random() < 0.2:
         inside = (("along", rng.choice(names)),)

@@ -57,13 +57,30 @@ def test_groups_of_one_channel_are_planes(stride: int, padding: int):
     sizes = {"N": 2, "G": 3, "C": 1, "K": 1, "H": 13, "W": 40, "R": 3, "Q": 3}
     constants = {"SH": stride, "SW": stride, "PH": padding, "PW": padding, "DH": 1, "DW": 1}
     schedule = tx.schedule(ops.conv2d_grouped, **sizes, **constants).auto("x86-64-v3")
-    assert "Y: DepthwiseConvolution" in schedule.explain()
+    assert "Y: DepthwiseWindow" in schedule.explain()
     schedule.certificate()
     generator = np.random.default_rng(0)
     given = [generator.standard_normal(shape, "f4") for shape in ((2, 3, 13, 40), (3, 1, 3, 3), (3,))]
     grouped = [a.reshape(b) for a, b in zip(given, ((2, 3, 1, 13, 40), (3, 1, 1, 3, 3), (3, 1)))]
     (found,), (expected,) = interpret_kernel(schedule.kernel, grouped, {}), interpret(schedule.program, given)
     np.testing.assert_array_equal(found.reshape(expected.shape), expected)
+
+
+@pytest.mark.parametrize("target", ("native", "x86-64-v3", "aarch64"))
+@pytest.mark.parametrize("op", (ops.maxpool2d, ops.avgpool2d))
+@pytest.mark.parametrize(("window", "stride", "padding"), ((3, 2, 1), (3, 1, 1), (5, 1, 2), (2, 2, 0)))
+def test_pooling(op, window: int, stride: int, padding: int, target: str):
+    """A window without weights: bit for bit, and proven. A lane for each result."""
+    constants = {"R": window, "Q": window, "SH": stride, "SW": stride, "PH": padding, "PW": padding}
+    schedule = tx.schedule(op, N=1, C=3, H=37, W=71, **constants).auto(target)
+    assert ": DepthwiseWindow" in schedule.explain()
+    schedule.certificate()
+    x = np.random.default_rng(0).standard_normal((1, 3, 37, 71), "f4")
+    x[0, 1, 5:9, 7:30] = np.nan
+    (expected,) = interpret(schedule.program, [x])
+    np.testing.assert_array_equal(interpret_kernel(schedule.kernel, [x], {})[0], expected)
+    if target == "native":
+        np.testing.assert_allclose(schedule.compile()(x), expected, rtol=1e-6, atol=1e-6)
 
 
 def test_rows_at_edges_have_loops_of_their_own():

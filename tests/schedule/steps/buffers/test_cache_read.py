@@ -41,6 +41,12 @@ BUFFERED = {
         {},
         's.split("i", 4, tail="clip").cache_read("X", "io").layout("X_cache", "i -> i/2 i%2")',
     ),
+    "cache_read_of_the_kernel": (
+        "matmul",
+        {},
+        f'{TILES}.cache_read("B").split("B_cache.d1", 16).layout("B_cache", "a b -> b/16 a b%16")',
+    ),
+    "cache_read_of_the_kernel_padded": ("twice", {}, 's.cache_read("X")'),
     "cache_read_wrapped": ("wrapped", {}, 's.split("i", 4).cache_read("X", "io")'),
 }
 
@@ -60,6 +66,7 @@ REFUSED = [
     ("gather", {}, 's.cache_read("idx", "d").cache_read("E", "k")'),
     ("matmul", {}, 's.cache_read("D", "i")'),
     ("matmul", {}, 's.cache_read("C", "i")'),
+    ("matmul", {}, 's.cache_read("C")'),
     ("matmul", {}, 's.cache_read("A", "z")'),
     ("matmul", {}, 's.cache_read("A", "i", name="for")'),
     ("matmul", {}, 's.cache_read(3, "i")'),

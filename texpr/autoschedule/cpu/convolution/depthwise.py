@@ -1,5 +1,5 @@
-"""Sums over a window that slides over each plane of a field for itself, such as a convolution of
-every channel with weights of its own.
+"""Reductions over a window that slides over each plane of a field for itself: a convolution of every
+channel with weights of its own, pooling.
 
 Lanes are neighbours in memory. A tile is two rows of one or two vectors, or one row where few
 registers hold weights too and lanes lie two elements apart; its sums stay in registers. The terms
@@ -12,20 +12,14 @@ needs no conditions. Sums keep their order. Where registers have any length, til
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.handles import LoopHandle, handle, handles
 from texpr.autoschedule.core.nest import Nest, boundary_iterations, constant_extent, window_loops
-from texpr.autoschedule.core.template import (
-    NO_REDUCTION,
-    NOT_A_PRODUCT,
-    UNKNOWN_EXTENTS,
-    NoMatch,
-    Scheduled,
-    Stage,
-)
+from texpr.autoschedule.core.template import NO_REDUCTION, UNKNOWN_EXTENTS, NoMatch, Scheduled, Stage
 from texpr.autoschedule.cpu.convolution.convolution_costs import CONVOLUTION_COSTS
 from texpr.ir.build import integer
 from texpr.ir.expr import Mul
@@ -46,10 +40,10 @@ class _Parts:
     step: int
 
 
-class DepthwiseConvolution:
-    """Sums over a window that slides over each plane for itself."""
+class DepthwiseWindow:
+    """Reductions over a window that slides over each plane for itself."""
 
-    name, stage = "DepthwiseConvolution", Stage.NESTS
+    name, stage = "DepthwiseWindow", Stage.NESTS
 
     def match(self, builder: ScheduleBuilder, nest: Nest) -> _Parts | NoMatch:
         """The parts of the nest."""
@@ -63,30 +57,33 @@ class DepthwiseConvolution:
 def _parts(builder: ScheduleBuilder, nest: Nest) -> _Parts | NoMatch:
     if not nest.reduction:
         return NO_REDUCTION
-    if (
-        nest.recurrent
-        or nest.main.update != "add"
-        or not isinstance(nest.main.value, Mul)
-        or len(nest.accesses) != 3
-    ):
-        return NOT_A_PRODUCT
+    if nest.recurrent or not (_is_product(nest) or len(nest.accesses) == 2):
+        return NoMatch("no sum of products of two reads, nor a reduction of one, by itself")
     if not builder.machine.vector_bytes or builder.machine.scalable_bytes:
         return NoMatch("a machine without vectors of one length")
     if any(integer(n.extent) is None for n in nest.loops):
         return UNKNOWN_EXTENTS
-    lanes, (_, first, second) = builder.vector_lanes(nest), nest.accesses
-    return (
-        _of(nest, first, second, lanes)
-        or _of(nest, second, first, lanes)
-        or NoMatch("no small window slides over planes")
-    )
+    lanes, (_, first, *second) = builder.vector_lanes(nest), nest.accesses
+    found = [_of(nest, first, second, lanes), *(_of(nest, other, [first], lanes) for other in second)]
+    return next(filter(None, found), NoMatch("no small window slides over planes"))
 
 
-def _of(nest: Nest, field: Access, weights: Access, lanes: int) -> _Parts | None:
+def _is_product(nest: Nest) -> bool:
+    return nest.main.update == "add" and isinstance(nest.main.value, Mul) and len(nest.accesses) == 3
+
+
+def _of(nest: Nest, field: Access, weights: Sequence[Access], lanes: int) -> _Parts | None:
     """The parts, if the reads play these: neighbours in the field are at most two elements
     apart, all terms lie within the window; a group of one channel is no term.
+
+    Args:
+        weights: none where elements of the field are reduced as they are.
     """
-    slides = [n for n in nest.spatial if weights.stride(n.var) == 0 and window_loops(nest, field, [n])]
+    slides = [
+        n
+        for n in nest.spatial
+        if all(a.stride(n.var) == 0 for a in weights) and window_loops(nest, field, [n])
+    ]
     lane = next(
         (n for n in slides if nest.accesses[0].stride(n.var) == 1 and constant_extent(n) >= lanes), None
     )

@@ -168,6 +168,8 @@ def _by_terms(builder: ScheduleBuilder, w: Window) -> bool:
     would use what comes each time.
     """
     tiles = _lane_tiles(w)
+    if w.weights.tensor.name in builder.constants:
+        return False
     if tiles == 1:
         return w.channels_first and bool(w.images) and w.weights_bytes > builder.l2_budget
     if prod(map(constant_extent, w.positions)) < CONVOLUTION_COSTS.packing_positions:
@@ -412,7 +414,7 @@ def _is_packed(w: Window, loops: _OuterLoops) -> bool:
 
 def _packed(builder: ScheduleBuilder, w: Window, at: LoopHandle, shared: bool) -> None:
     """Copy the panel under a loop, tile after tile."""
-    if (buffer := builder.try_new_buffer("cache_read", w.weights.tensor, at)) is None:
+    if (buffer := builder.try_copy(w.weights.tensor, at)) is None:
         return
     along = next(d for d, i in enumerate(w.weights.indices) if w.lane.var in variables(i))
     sizes = [integer(n) or 1 for n in buffer.shape]

@@ -71,10 +71,10 @@ def copy_operand(
     """
     own = {"along": along} if along else {}
     if sums is not None and access.tensor.dtype.bytes < sums.bytes and sums.is_float:
-        wide = builder.try_new_buffer("cache_read", access.tensor, at, dtype=sums.name, **own)
+        wide = builder.try_copy(access.tensor, at, dtype=sums.name, **own)
         if wide is not None:
             return wide
-    return builder.try_new_buffer("cache_read", access.tensor, at, **own)
+    return builder.try_copy(access.tensor, at, **own)
 
 
 def pack(

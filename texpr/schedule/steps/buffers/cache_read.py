@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from texpr import poly
 from texpr.ir.dtypes import DTYPES
-from texpr.ir.expr import Cast, Const, Node, Read, Select, Tensor, Var
+from texpr.ir.expr import Cast, Const, Node, Read, Select, Tensor, Var, index
 from texpr.ir.loop import For, Kernel
 from texpr.ir.traverse import equal, rewrite, tensors, variables, walk
 from texpr.passes.analysis.substitution import over_tensors
@@ -33,14 +34,15 @@ from texpr.support.errors import ScheduleError
 def cache_read(
     kernel: Kernel,
     tensor: str,
-    loop: str | Var,
+    loop: str | Var | None = None,
     *,
     name: str | None = None,
     dtype: str | None = None,
     along: str | Var | None = None,
 ) -> Kernel:
     """Copy what an iteration of `loop` reads of `tensor` to a buffer, in front of the loop's body,
-    and read it there.
+    and read it there. Without a loop, copy what the kernel reads of an input, in front of all
+    loops.
 
     for i: for j: Y[i, j] = f(X[8*i + j])   ->   for i: { for d0: X_cache[d0] = X[8*i + d0];  for j: Y[i, j] = f(X_cache[j]) }
 
@@ -59,8 +61,11 @@ def cache_read(
             which are one tensor have one each.
     Raises:
         ScheduleError: nothing under the loop reads the tensor (along that loop), an iteration reads
-            what it writes, or a read is not converted so.
+            what it writes, or a read is not converted so; without a loop: the kernel computes the
+            tensor.
     """
+    if loop is None:
+        return _of_the_kernel(kernel, tensor, name=name, dtype=dtype, along=along)
     t = find_tensor(kernel, tensor)
     at = user_of(kernel, t, loop, "read")
     seen, read = (kernel, t) if along is None else _apart(kernel, t, at, along)
@@ -82,6 +87,27 @@ def cache_read(
         )
     check_moved(kernel, after, "cache_read")
     return after
+
+
+def _of_the_kernel(kernel: Kernel, tensor: str, **options: Any) -> Kernel:
+    """`cache_read` in front of all loops: those of an iteration of a loop that has one.
+
+    Raises:
+        ScheduleError: the tensor is not an input, nothing reads it, or as `cache_read`.
+    """
+    t = find_tensor(kernel, tensor)
+    if t not in kernel.inputs or t not in tensors(*kernel.body):
+        raise ScheduleError(
+            f"the kernel {'reads no' if t in kernel.inputs else 'computes'} {t.name}",
+            code="cache",
+            help="cache_read without a loop copies an input; name a loop for what the kernel computes",
+        )
+    once = Var("once")
+    body = (For(once, index(1), kernel.body, tensor=t.name),)
+    after = cache_read(replace(kernel, body=body), tensor, once, **options)
+    (whole,) = after.body
+    assert isinstance(whole, For)
+    return replace(after, body=whole.body)
 
 
 def _apart(kernel: Kernel, t: Tensor, at: For, along: str | Var) -> tuple[Kernel, Tensor]:

@@ -1,0 +1,208 @@
+"""Copies of weights that kernels keep from run to run: made once, and anew when a weight changes."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import texpr as tx
+from texpr import nn
+from texpr.compiler.kernels.prepacking import with_prepacking
+from texpr.compiler.pass_pipeline import prepared
+from texpr.graph.execution.runner import Runner
+from texpr.graph.lazy.lazy_tensor import leaf_of
+from texpr.ir.loop import If
+from texpr.targets import find_target
+
+RNG = np.random.default_rng(3)
+X = RNG.standard_normal((2, 8, 16, 16)).astype(np.float32)
+
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Conv2d(8, 40, 3, padding=1)
+        self.last = nn.Linear(40, 56)
+
+    def forward(self, x):
+        return self.last(self.first(x).relu().mean((2, 3)))
+
+
+def network() -> Net:
+    nn.manual_seed(0)
+    return Net().eval()
+
+
+def expected(net: Net) -> np.ndarray:
+    """What a new network with these weights computes."""
+    other = Net().eval()
+    other.load_state_dict(net.state_dict())
+    return other(X)
+
+
+def runner(name: str = "Net") -> Runner:
+    """The one that ran the plan of this name, with copies."""
+    gc.collect()
+    (found,) = {
+        id(r): r
+        for r in gc.get_objects()
+        if isinstance(r, Runner) and r._name == name and r._memory.prepacked.arrays
+    }.values()
+    return found
+
+
+def written(value: np.ndarray) -> np.ndarray:
+    value[...] *= 2
+    return value
+
+
+def halved(variable: nn.Parameter) -> None:
+    variable.data = variable.numpy().copy() / 2
+
+
+def element_set(variable: nn.Parameter) -> None:
+    with tx.no_grad():
+        variable[0, 0] = 7.0
+
+
+CHANGES: dict[str, Callable[[Net], object]] = {
+    "data assigned": lambda net: halved(net.first.weight),
+    "data written": lambda net: written(net.first.weight.data),
+    "numpy written": lambda net: written(net.first.weight.numpy()),
+    "asarray written": lambda net: written(np.asarray(net.first.weight)),
+    "leaf written": lambda net: written(leaf_of(net.first.weight).numpy()),
+    "detached leaf written": lambda net: written(leaf_of(net.first.weight).detach().numpy()),
+    "leaf written through dlpack": lambda net: written(np.from_dlpack(leaf_of(net.first.weight))),
+    "state loaded": lambda net: net.load_state_dict({k: v * 3 for k, v in net.state_dict().items()}),
+    "initialised": lambda net: nn.init.uniform_(net.first.weight, -1, 1),
+    "element set": lambda net: element_set(net.first.weight),
+    "trained": lambda net: nn.Trainer(net, nn.MSELoss(), nn.optim.SGD(net.parameters(), lr=0.1)).fit(
+        X, np.zeros((2, 56), np.float32), epochs=1, progress=False
+    ),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_copies_are_made_anew_when_a_weight_changes(change: str):
+    net = network()
+    first = net(X)
+    np.testing.assert_array_equal(net(X), first)
+    CHANGES[change](net)
+    net.eval()
+    after = net(X)
+    np.testing.assert_array_equal(after, expected(net))
+    assert not np.array_equal(after, first)
+    np.testing.assert_array_equal(net(X), after)
+
+
+def test_an_array_of_a_weight_that_somebody_holds_may_change_at_any_time():
+    net, other = network(), network()
+    held = net.first.weight.data
+    net(X)
+    for factor in (2, 3, 5):
+        held *= factor
+        other.first.weight.data = held
+        np.testing.assert_array_equal(net(X), other(X))
+
+
+def test_an_optimizer_changes_weights_between_calls():
+    net = network()
+    optimizer = nn.optim.SGD(net.parameters(), lr=0.5)
+    for _ in range(3):
+        before = net(X)
+        optimizer.zero_grad()
+        net(tx.tensor(X)).square().mean().backward()
+        optimizer.step()
+        after = net(X)
+        assert not np.array_equal(after, before)
+        np.testing.assert_array_equal(after, expected(net))
+
+
+def test_later_calls_use_the_copies():
+    """Where they are spoilt, results are; they are made once."""
+    net = network()
+    net(X)
+    kept = runner()._memory.prepacked
+    done = [a for a in kept.arrays.values() if a is not None and a.nbytes == 64 and a[0] == 1]
+    assert done and not kept.stale
+    before = net(X)
+    for a in kept.arrays.values():
+        if not any(a is each for each in done):
+            a[...] = 0
+    assert not np.array_equal(net(X), before)
+    kept.renew()
+    np.testing.assert_array_equal(net(X), before)
+
+
+def test_networks_with_other_weights_share_kernels_and_no_copies():
+    first, second = network(), network()
+    second.load_state_dict({k: v + 1 for k, v in first.state_dict().items()})
+    for _ in range(2):
+        np.testing.assert_array_equal(first(X), expected(first))
+        np.testing.assert_array_equal(second(X), expected(second))
+
+
+def test_training_keeps_no_copies():
+    net = network().train()
+    net(X)
+    assert not [
+        r
+        for r in gc.get_objects()
+        if isinstance(r, Runner)
+        and r._name == "Net"
+        and r._memory.prepacked.arrays
+        and any(v is net.first.weight for v in r._variables)
+    ]
+
+
+def test_pickled_networks_have_copies_of_their_own():
+    net = network()
+    net(X)
+    _ = net.first.weight.data
+    other = pickle.loads(pickle.dumps(net))
+    assert not other.first.weight.exposed
+    written(net.first.weight.data)
+    np.testing.assert_array_equal(other(X), expected(other))
+
+
+PRODUCT = tx.op(
+    "op product(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"
+)
+NATIVE = find_target("native")
+SIZES = {"M": 64, "K": 96, "N": 80}
+
+
+def test_a_schedule_by_hand_keeps_what_it_copies_in_front_of_all_loops():
+    schedule = tx.schedule(PRODUCT, **SIZES)
+    schedule.cache_read("B").split("B_cache.d1", 16).layout("B_cache", "a b -> b/16 a b%16")
+    kernel = with_prepacking(prepared(schedule.kernel, NATIVE), {"B"})
+    assert [t.name for t in kernel.prepacked] == ["B_cache", "prepacked"]
+    assert isinstance(kernel.body[0], If)
+
+
+@pytest.mark.parametrize("steps", ("", 'cache_read("B", "i")', 'cache_read("A")'))
+def test_what_depends_on_others_is_computed_in_each_call(steps: str):
+    schedule = tx.schedule(PRODUCT, **SIZES).replay(steps)
+    kernel = prepared(schedule.kernel, NATIVE)
+    assert with_prepacking(kernel, {"B"}) is kernel
+
+
+def test_constants_are_inputs():
+    with pytest.raises(tx.ScheduleError) as error:
+        tx.schedule(PRODUCT).auto(constant=["Z"])
+    assert str(error.value) == "error[auto]: product has no input 'Z'\n  help: one of A, B"
+
+
+@pytest.mark.parametrize("n", (16, 80, 77))
+@pytest.mark.parametrize("m", (1, 7, 64))
+def test_the_kernel_of_constant_weights_is_that_of_others(m: int, n: int):
+    """Bit for bit, and proven."""
+    a, b = (RNG.standard_normal(s).astype(np.float32) for s in ((m, 96), (96, n)))
+    given = dict(M=m, K=96, N=n)
+    plain, kept = (tx.schedule(PRODUCT, **given).auto(constant=names) for names in ((), ["B"]))
+    kept.certificate()
+    np.testing.assert_array_equal(kept.compile()(a, b), plain.compile()(a, b))
