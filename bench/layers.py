@@ -1,7 +1,7 @@
-"""Times layers of networks one by one:  python -m bench.layers [--library texpr] [--only TEXT] [--threads 1]
+"""Times layers of networks and functions of arrays one by one:  python -m bench.layers [--library texpr] [--only TEXT] [--threads 1]
 
-Convolutions of few and of many channels, with dilation, of each channel, transposed, and rows that
-shuffle elements before something is computed of them. For torch, in the environment of `make
+Convolutions of few and of many channels, with dilation, of each channel, transposed, rows that
+shuffle elements before something is computed of them, pooling, products, reductions. For torch, in the environment of `make
 bench-peers`: `.bench-peers/bin/python -m bench.layers --library torch`. For another state of texpr:
 `PYTHONPATH=WORKTREE python bench/layers.py`. Figures are the smallest of some samples, which other
 work on the machine disturbs least.
@@ -31,6 +31,7 @@ class Layer:
         shapes: of its arrays.
         texpr, torch: what it computes with `texpr.ops`, and with `torch.nn.functional`.
         operations: additions and multiplications; 0 where elements are moved alone.
+        dtype: of its arrays.
     """
 
     name: str
@@ -38,6 +39,18 @@ class Layer:
     texpr: Callable[..., Any]
     torch: Callable[..., Any]
     operations: int = 0
+    dtype: str = "f4"
+
+
+def _product(m: int, k: int, n: int, dtype: str = "f4") -> Layer:
+    return Layer(
+        f"product {m}x{k} by {k}x{n}, {dtype}",
+        ((m, k), (k, n)),
+        lambda _, a, b: a @ b,
+        lambda _, a, b: a @ b,
+        2 * m * k * n,
+        dtype,
+    )
 
 
 def _convolution(
@@ -97,6 +110,8 @@ LAYERS = (
     _convolution(1, 256, 14, 256, 3),
     _convolution(1, 64, 13, 256, 3),
     _convolution(1, 512, 7, 512, 3),
+    _convolution(1, 64, 16, 256, 1),
+    _convolution(8, 256, 32, 64, 1),
     _convolution(1, 16, 112, 16, 3, 2, groups=16),
     _convolution(1, 144, 56, 144, 3, groups=144),
     _convolution(1, 240, 14, 240, 5, groups=240),
@@ -114,6 +129,35 @@ LAYERS = (
     Layer("pixel shuffle, times two", ((8, 256, 28, 28),), _pixels, _pixels),
     Layer("windows, matrix", ((8, 56, 56, 96), (96, 96)), _windows, _windows, 2 * 8 * 56 * 56 * 96 * 96),
     Layer("patches, matrix", ((8, 3, 224, 224), (768, 768)), _patches, _patches, 2 * 8 * 196 * 768 * 768),
+    Layer(
+        "transposed conv 16x128x16 to 64, 4x4, stride 2",
+        ((16, 128, 16, 16), (128, 64, 4, 4)),
+        lambda ops, x, w: ops.conv_transpose2d(x, w, SH=2, SW=2, PH=1, PW=1),
+        lambda f, x, w: f.conv_transpose2d(x, w, stride=2, padding=1),
+        2 * 16 * 16 * 16 * 128 * 64 * 16,
+    ),
+    Layer(
+        "max pooling 64x112, 3x3, stride 2",
+        ((1, 64, 112, 112),),
+        lambda ops, x: ops.maxpool2d(x, R=3, Q=3, SH=2, SW=2, PH=1, PW=1),
+        lambda f, x: f.max_pool2d(x, 3, 2, 1),
+    ),
+    _product(128, 768, 3072),
+    _product(126, 768, 768),
+    _product(1568, 768, 768),
+    _product(1000, 777, 333),
+    _product(64, 4096, 4096),
+    _product(2048, 2048, 33),
+    _product(4096, 4096, 1, "f8"),
+    Layer("A + B.T, 2048", ((2048, 2048),) * 2, lambda _, a, b: a + b.T, lambda _, a, b: a + b.T),
+    Layer(
+        "images to channels last, 32x64x56",
+        ((32, 64, 56, 56),),
+        lambda _, x: x.transpose(0, 2, 3, 1) * 1,
+        lambda _, x: x.permute(0, 2, 3, 1).contiguous(),
+    ),
+    Layer("cumsum of rows, 2000", ((2000, 2000),), lambda _, x: x.cumsum(1), lambda _, x: x.cumsum(1)),
+    Layer("argmax of rows, 4096x1000", ((4096, 1000),), lambda _, x: x.argmax(1), lambda _, x: x.argmax(1)),
 )
 
 
@@ -151,7 +195,7 @@ def main() -> None:
     options = parser.parse_args()
     for layer in (each for each in LAYERS if options.only in each.name):
         rng = np.random.default_rng(0)
-        arrays = [rng.standard_normal(shape, dtype=np.float32) for shape in layer.shapes]
+        arrays = [rng.standard_normal(shape).astype(layer.dtype) for shape in layer.shapes]
         seconds = _smallest(LIBRARIES[options.library](layer, arrays, options.threads))
         rate = f"{layer.operations / seconds / 1e9:8.1f} GFLOP/s" if layer.operations else ""
         print(f"{layer.name:66}{1e3 * seconds:9.3f} ms{rate}", flush=True)

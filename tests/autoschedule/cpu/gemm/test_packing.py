@@ -8,6 +8,12 @@ import numpy as np
 import pytest
 
 import texpr as tx
+from texpr import ops
+from texpr.ir.expr import Read
+from texpr.ir.loop import For, Store
+from texpr.ir.loop_kind import VECTOR
+from texpr.ir.traverse import statements, walk
+from texpr.passes.analysis.row_major import flat_index
 
 WIDE, NARROW = "x86-64-v4", "x86-64-v3"
 TYPES = ["u8", "i8", "bool", "i16", "f16", "bf16", "i32", "i64", "f8e4m3"]
@@ -32,3 +38,21 @@ def test_squares_of_every_type_are_turned_in_registers(t: str, target: str):
     if target == WIDE:
         x = filled(t, 67, 37)
         np.testing.assert_array_equal(tx.schedule(operator, N=67, M=37).auto().compile()(x), x.T)
+
+
+@pytest.mark.parametrize("target", [WIDE, NARROW, "aarch64"])
+@pytest.mark.parametrize("side", [8, 16, 24, 32, 48])
+def test_lanes_of_packed_images_lie_beside_each_other(side: int, target: str):
+    """Where a tile of lanes is a row of an image, rows and columns of the copy are dimensions of
+    their own still.
+    """
+    sizes = {"N": 1, "C": 64, "K": 256, "H": side, "W": side, "R": 1, "Q": 1}
+    ones = {"SH": 1, "SW": 1, "PH": 0, "PW": 0, "DH": 1, "DW": 1}
+    schedule = tx.schedule(ops.conv2d, **sizes, **ones, bias=None).auto(target)
+    lanes = {n.var for n in statements(*schedule.kernel.body) if isinstance(n, For) and n.kind == VECTOR}
+    for s in statements(*schedule.kernel.body):
+        if isinstance(s, Store) and s.update == "add":
+            for read in (n for n in walk(s.value) if isinstance(n, Read)):
+                places = flat_index(read.tensor, read.indices)
+                assert all(places.coefficient(v) in (0, 1) for v in lanes), schedule
+    schedule.certificate()

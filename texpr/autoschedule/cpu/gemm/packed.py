@@ -69,7 +69,14 @@ def _scheduled(builder: ScheduleBuilder, c: Contraction) -> Scheduled | NoMatch:
     tiles_of = (lane_tiles, lane, *shallow) if any_length_lanes else (lane_tiles, *shallow, lane)
     builder.apply("reorder", *outer, *deep, c.row_loop, *sharing, *tiles_of)
     copied = pack(
-        builder, c.packed_operand, (outer + deep)[-1], c.vector_loop, c.width, c.sums, _belongs_to(c, lane)
+        builder,
+        c.packed_operand,
+        (outer + deep)[-1],
+        c.vector_loop,
+        c.width,
+        c.sums,
+        _belongs_to(c, lane),
+        (lane_blocks, lane_tiles, lane),
     )
     if copied is None:
         return NoMatch("the operand has no dimension for its lanes, or cannot be copied")

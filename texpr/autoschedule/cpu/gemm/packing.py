@@ -19,7 +19,7 @@ from texpr.ir.dtypes import DType
 from texpr.ir.expr import Read, Tensor
 from texpr.ir.instructions import INSTRUCTIONS, transpose
 from texpr.ir.loop import For
-from texpr.ir.traverse import variables
+from texpr.ir.traverse import variables, walk
 from texpr.schedule.analysis.access import Access
 from texpr.schedule.structure.loops import stores
 from texpr.schedule.structure.tensors import bytes_of
@@ -85,20 +85,47 @@ def pack(
     factor: int,
     sums: DType | None = None,
     along: LoopHandle | None = None,
+    parts: Sequence[LoopHandle] = (),
 ) -> Panels | None:
     """Copy what is read under `at` to panels: `factor` iterations of `loop` beside each other. None
     where that is not possible.
 
     What lies apart in the tensor is transposed a cache line at a time.
+
+    Args:
+        parts: the loops into which `loop` was cut, if it was: the last one over the iterations of a
+            panel.
     """
     moving = access.moving(loop.var)
     if len(moving) != 1 or (buffer := copy_operand(builder, access, at, sums, along)) is None:
         return None
-    return pack_panels(builder, buffer, moving[0], factor, access.stride(loop.var) == 1)
+    dimensions = _dimensions(builder, buffer, parts) if parts else moving
+    if not dimensions:
+        return None
+    *first, d = dimensions
+    return pack_panels(builder, buffer, d, factor, access.stride(loop.var) == 1, first)
+
+
+def _dimensions(builder: ScheduleBuilder, buffer: Tensor, parts: Sequence[LoopHandle]) -> list[int]:
+    """The dimensions of a copy that move with these loops, in their order, the one last that moves
+    with the last loop; none where several do.
+
+    A panel may be a row of an image whose positions were joined to one loop: then the copy has
+    dimensions for rows and columns still.
+    """
+    read = next(n for n in walk(*builder.kernel.body) if isinstance(n, Read) and n.tensor.name == buffer.name)
+    found = [
+        [d for d, i in enumerate(read.indices) if variables(i) & {n.var for n in builder.loops(part)}]
+        for part in parts
+    ]
+    *others, last = found
+    if len(last) != 1:
+        return []
+    return [*dict.fromkeys(d for each in others for d in each if d != last[0]), last[0]]
 
 
 def pack_panels(
-    builder: ScheduleBuilder, buffer: Tensor, d: int, factor: int, in_line: bool
+    builder: ScheduleBuilder, buffer: Tensor, d: int, factor: int, in_line: bool, first: Sequence[int] = ()
 ) -> Panels | None:
     """Dimension `d` of a buffer in panels of `factor` elements, the loops that fill it in the order
     that suits both sides. None where that is not possible.
@@ -106,12 +133,14 @@ def pack_panels(
     Args:
         in_line: neighbours along `d` are neighbours in the tensor too; else a cache line at a time
             is transposed.
+        first: dimensions that move from panel to panel too.
     """
     names = dimension_names(buffer)
     cut = builder.try_split(copy_loop(buffer, d), factor)
     if cut is None:
         return None
-    rest = " ".join(n for k, n in enumerate(names) if k != d)
+    others = [*first, *(k for k in range(buffer.rank) if k not in (*first, d))]
+    rest = " ".join(names[k] for k in others)
     outside = copy_loops(buffer, (k for k, n in enumerate(buffer.shape) if k != d and integer(n) != 1))
     layout = f"{' '.join(names)} -> {names[d]}/{factor} {rest} {names[d]}%{factor}"
     full = (integer(buffer.shape[d]) or 1) % factor == 0
