@@ -1,4 +1,4 @@
-"""What kernels keep of variables from run to run: copies in the order in which they read them.
+"""Copies of variables, in the order in which kernels read them, which these keep from run to run.
 
 Weights of networks change seldom, and are read in another order than they lie in. A kernel that
 copies them does so in the first run; later runs use the copies, until a variable changes. Changes

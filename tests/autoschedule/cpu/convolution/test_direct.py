@@ -314,10 +314,10 @@ def test_rows_of_windows_are_no_streams():
 
 @pytest.mark.parametrize(("window", "written_out"), [(2, True), (3, True), (4, False)])
 def test_few_terms_of_a_maximum_are_written_out(window: int, written_out: bool):
-    """So that it stays in a register, where no rows have any of their terms in common."""
+    """So that it stays in a register; of more terms those along a row are."""
     sizes = {"N": 2, "C": 3, "H": 16, "W": 64}
     s = tx.schedule(tx.ops.maxpool2d, R=window, Q=window, **sizes).auto("x86-64-v4")
-    assert [f'unroll("Y.{name}")' in s.script() for name in "rq"] == [written_out] * 2
+    assert [f'unroll("Y.{name}")' in s.script() for name in "rq"] == [written_out, True]
     bound = {v: sizes[v.name] for v in s.program.sizes}
     check(
         Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound), "shuffled"
@@ -392,3 +392,15 @@ def test_the_first_layer_of_a_network_has_lanes_across_channels(window: int, cha
 )
 def test_tiles_of_a_row_are_of_nearly_one_size(most: int, sizes: tuple[int, int], height: tuple[int, int]):
     assert register_tiling.tile_height(most, *sizes) == height
+
+
+PHASES = """op phases(X: f32[N, C, W], F: f32[C, K, Q]; S) -> Y: f32[N, K, S, W + (Q + S - 1)//S - 1] require S >= 1 {
+  Y[n, k, b, v] = sum(c in 0..C, q in 0..(Q + S - 1)//S: X[n, c, v - q | 0] * F[c, k, S*q + b | 0])
+}"""
+
+
+def test_parts_of_the_weights_are_no_positions():
+    """Each weight belongs to one phase: along these no window slides, along the row of X one does."""
+    s = tx.schedule(tx.op(PHASES), N=2, C=64, K=32, W=40, Q=4, S=2).auto("x86-64-v3")
+    assert "Y: DirectConvolution" in s.explain() and 'cache_read("F"' in s.script(), s.script()
+    s.certificate()

@@ -11,9 +11,10 @@ from texpr.autoschedule.core.nest import Nest, boundary_iterations, constant_ext
 from texpr.autoschedule.core.template import NO_REDUCTION, UNKNOWN_EXTENTS, NoMatch
 from texpr.autoschedule.cpu.convolution import register_tiling
 from texpr.autoschedule.cpu.convolution.convolution_costs import CONVOLUTION_COSTS
+from texpr.ir.affine import linear
 from texpr.ir.build import integer
 from texpr.ir.loop import For
-from texpr.schedule.analysis.access import Access
+from texpr.schedule.analysis.access import Access, unclamped
 
 
 class ChannelLayout(Enum):
@@ -159,6 +160,19 @@ def _tile(
     return (width, height, None) if tile is None else (tile[0] * lanes, tile[1], taps)
 
 
+def _slides(nest: Nest, image: Access, position: For) -> bool:
+    """True if windows at neighbouring positions overlap: those of `2*r + p` for two values of p do
+    not.
+    """
+    forms = [linear(unclamped(i)) for i in image.indices]
+    return any(
+        abs(form.coefficient(position.var)) * (constant_extent(position) - 1) >= abs(form.coefficient(n.var))
+        for n in window_loops(nest, image, [position])
+        for form in forms
+        if form.coefficient(position.var) and form.coefficient(n.var)
+    )
+
+
 def _first_parts(nest: Nest, lanes: int) -> tuple[For, Access, Access] | None:
     """The parts by the first loop that can be that over lanes, those first that walk along rows."""
     for n in sorted(nest.spatial, key=lambda n: nest.accesses[0].stride(n.var) != 1):
@@ -176,7 +190,7 @@ def _parts(nest: Nest, lane: For) -> tuple[For, Access, Access] | None:
     if len(moving) != 1 or len(staying) != 1:
         return None
     weights, image = moving[0], staying[0]
-    if not any(window_loops(nest, image, [n]) for n in nest.spatial if weights.stride(n.var) == 0):
+    if not any(_slides(nest, image, n) for n in nest.spatial if weights.stride(n.var) == 0):
         return None
     if nest.accesses[0].stride(lane.var) == 1:
         return (lane, weights, image) if weights.stride(lane.var) == 1 else None
