@@ -2,7 +2,7 @@
 writes `tests/sweeps.txt`.
 
     make test-all > LOG
-    python scripts/sweeps.py LOG [--unit 0.24] [--single 6]
+    python scripts/sweeps.py LOG [--unit 0.11] [--single 6]
 
 Of a test with parameters each n-th case stays, one at least; n is the root of the units of seconds
 that all of them take, so what takes long is thinned out most. A test without parameters stays
@@ -32,7 +32,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("log", type=Path)
-    parser.add_argument("--unit", type=float, default=0.24, help="seconds that are no reason to thin out")
+    parser.add_argument("--unit", type=float, default=0.11, help="seconds that are no reason to thin out")
     parser.add_argument("--single", type=float, default=6, help="seconds that one case may take")
     arguments = parser.parse_args()
     seconds: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))

@@ -35,6 +35,16 @@ def test_a_model_is_a_module_whose_initializers_are_parameters(tmp_path):
         assert np.array_equal(loaded(x=X[:2]), loaded(X[:2]))
 
 
+def test_a_model_keeps_the_values_of_initializers_once():
+    """As its parameters; the ModelProto that was given stays as it is."""
+    source = mlp()
+    before = source.SerializeToString(deterministic=True)
+    loaded = tx.onnx.load(source)
+    assert [list(t.dims) for t in loaded._proto.graph.initializer] == [[0]] * 4
+    assert source.SerializeToString(deterministic=True) == before
+    assert np.allclose(loaded(X), reference(loaded.state_dict(), X), atol=1e-5)
+
+
 def test_gradients_of_an_imported_model_are_those_of_its_formula():
     loaded = tx.onnx.load(mlp())
     out = loaded(tx.tensor(X))

@@ -16,7 +16,7 @@ from texpr.nn import Buffer, Module, Parameter
 from texpr.onnx.converters import find
 from texpr.onnx.element_types import FROM_ONNX
 from texpr.onnx.graph_conversion import Run, evaluated
-from texpr.onnx.read import all_nodes, array_of, opsets, read_model
+from texpr.onnx.read import all_nodes, array_of, opsets, read_model, without_data
 from texpr.onnx.values import Known, NeedsValue, NoTensors, Nothing
 from texpr.support.errors import CallError, CheckpointError
 
@@ -55,7 +55,7 @@ class OnnxModel(Module):
 
     def __init__(self, proto: Any, dims: Mapping[str, int]) -> None:
         super().__init__()
-        self._proto = proto
+        self._proto = without_data(proto, 0)  # their values are parameters, buffers and constants
         if not isinstance(dims, Mapping) or not all(type(n) is int and n >= 0 for n in dims.values()):
             raise CallError(
                 "dims is a mapping of names to extents", code="arguments", help='for example {"batch": 8}'

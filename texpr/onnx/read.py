@@ -25,6 +25,8 @@ MOST_BYTES = 2 << 30
 MOST_NODES = 1_000_000
 DEEPEST = 16
 """Nesting depth that subgraphs may have."""
+FEW_BYTES = 1024
+"""Of an initializer, which are no matter to copy."""
 EXTERNAL = 1
 """onnx.TensorProto.EXTERNAL"""
 
@@ -105,7 +107,7 @@ def _check(model: Any) -> None:
     try:
         for kind in bare:  # many exporters leave shapes out, and the checker alone asks for them
             kind.shape.SetInParent()
-        onnx.checker.check_model(model)
+        onnx.checker.check_model(without_data(model))  # it is given a copy of all that it is to check
     except Exception as error:
         raise CheckpointError(
             f"the model breaks a rule of ONNX: {_first_line(error)}",
@@ -115,6 +117,34 @@ def _check(model: Any) -> None:
     finally:
         for kind in bare:
             kind.ClearField("shape")
+
+
+def without_data(model: Any, at_least: int = FEW_BYTES) -> Any:
+    """A copy of a model whose initializers of so many bytes or more are empty."""
+    copy = library().ModelProto()
+    _merge(copy, model, "graph")
+    _merge(copy.graph, model.graph, "initializer")
+    for t in model.graph.initializer:
+        new = copy.graph.initializer.add()
+        if prod(t.dims) * FROM_ONNX[t.data_type].bytes < at_least:
+            new.CopyFrom(t)
+        else:
+            new.name, new.data_type = t.name, t.data_type
+            new.dims.append(0)
+    return copy
+
+
+def _merge(to: Any, message: Any, but: str) -> None:
+    """Copy all fields of a message but one."""
+    for field, value in message.ListFields():
+        if field.name == but:
+            continue
+        if hasattr(value, "ListFields"):
+            getattr(to, field.name).CopyFrom(value)
+        elif hasattr(value, "extend"):
+            getattr(to, field.name).extend(value)
+        else:
+            setattr(to, field.name, value)
 
 
 def _check_texts(model: Any) -> None:
