@@ -164,3 +164,14 @@ def test_the_shared_one_lies_where_the_options_say(tmp_path):
     with options(cache_dir=None):
         shared().put("k", b"data")
         assert shared().get("k") is None
+
+
+def test_a_put_looks_at_one_folder_unless_there_is_too_much(cache, monkeypatch):
+    for k in range(60):
+        cache.put(str(k), b"x" * 100)
+    looked, scandir = [], os.scandir
+    monkeypatch.setattr(os, "scandir", lambda folder: looked.append(folder) or scandir(folder))
+    DiskCache(cache.directory).put("a", b"y")
+    assert len(looked) == 1
+    DiskCache(cache.directory, limit=5_000).put("b", b"z")
+    assert len(looked) > 10 and sum(size for _, size, _ in cache._entries()) <= 5_000

@@ -152,6 +152,10 @@ def _check_texts(model: Any) -> None:
     stack = [model]
     while stack:
         message = stack.pop()
+        if message.DESCRIPTOR.name == "TensorProto":  # whose data are not to be copied for this
+            _check_text(message.DESCRIPTOR.fields_by_name["name"], [message.name])
+            stack += message.external_data
+            continue
         for field, value in message.ListFields():
             if field.type == field.TYPE_MESSAGE:
                 stack += [value] if hasattr(value, "ListFields") else value

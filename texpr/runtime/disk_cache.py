@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
+from collections.abc import Iterator
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -24,6 +25,8 @@ from texpr.support.options import current
 _MAGIC = b"texpr\x00\x01\x00"
 _HEADER = Struct("<8sQ32s")  # magic and version, length, SHA-256 of key and data
 DEFAULT_LIMIT = 1 << 30
+FOLDERS = 256
+"""Folders of entries, by the first two digits of their names."""
 
 
 class DiskCache:
@@ -86,7 +89,9 @@ class DiskCache:
             return
         self._unchecked += len(data)
         if self._unchecked > self.limit // 8:
-            self._evict()
+            self._unchecked = 0
+            if self._estimate(path.parent) > self.limit:
+                self._evict()
 
     def usage(self) -> tuple[int, int]:
         """Number of entries, and their bytes."""
@@ -104,24 +109,19 @@ class DiskCache:
         return self.directory / name[:2] / name[2:]
 
     def _entries(self) -> list[tuple[float, int, Path]]:
-        """Age, bytes and path of every file, oldest first. Files may vanish meanwhile: another
-        process evicts too.
+        """Age, bytes and path of every file, oldest first."""
+        return sorted(each for folder in self.directory.glob("[0-9a-f][0-9a-f]") for each in _files(folder))
+
+    def _estimate(self, folder: Path) -> int:
+        """Bytes of all entries, if all folders hold what one does: names are digests. To look at
+        tens of thousands of files takes longer than to compile a kernel.
         """
-        found = []
-        for path in self.directory.glob("[0-9a-f][0-9a-f]/*"):
-            try:
-                status = path.lstat()
-            except OSError:
-                continue
-            if stat.S_ISREG(status.st_mode):
-                found.append((status.st_mtime, status.st_size, path))
-        return sorted(found)
+        return FOLDERS * sum(size for _, size, _ in _files(folder))
 
     def _evict(self) -> None:
         """Remove the oldest entries until a quarter of the limit is free, if the limit is
         passed.
         """
-        self._unchecked = 0
         entries = self._entries()
         total = sum(size for _, size, _ in entries)
         if total <= self.limit:
@@ -135,6 +135,28 @@ class DiskCache:
             total -= size
             if total <= self.limit * 3 // 4:
                 return
+
+
+def _files(folder: Path) -> Iterator[tuple[float, int, Path]]:
+    """Age, bytes and path of every file of a folder. Files may vanish meanwhile: another process
+    evicts too.
+    """
+    for each in _listed(folder):
+        try:
+            status = each.stat(follow_symlinks=False)
+        except OSError:
+            continue
+        if stat.S_ISREG(status.st_mode):
+            yield status.st_mtime, status.st_size, Path(each.path)
+
+
+def _listed(folder: Path) -> list[os.DirEntry[str]]:
+    """What is in a folder; nothing where it is not there."""
+    try:
+        with os.scandir(folder) as found:
+            return list(found)
+    except OSError:
+        return []
 
 
 def _distrust(directory: Path) -> str:
