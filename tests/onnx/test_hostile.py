@@ -184,6 +184,16 @@ def nested_loops():
         ),
         (lambda: sparse(3, 5), tx.CheckpointError, "breaks a rule of ONNX: Sparse tensor"),
         (
+            lambda: changed(lambda m: m.graph.initializer[0].int32_data.append(1)),
+            tx.CheckpointError,
+            "has values in raw_data and in int32_data",
+        ),
+        (
+            lambda: changed(lambda m: setattr(m.graph.initializer[0].segment, "end", 3)),
+            tx.CheckpointError,
+            "is a part of one that comes in several",
+        ),
+        (
             lambda: one(node("Scan", ["x"], ["y"], num_scan_inputs=0, body=loop([]).attribute[0].g)),
             tx.CallError,
             "num_scan_inputs is 0",

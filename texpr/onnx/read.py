@@ -27,6 +27,8 @@ DEEPEST = 16
 """Nesting depth that subgraphs may have."""
 FEW_BYTES = 1024
 """Of an initializer, which are no matter to copy."""
+VALUES = ("raw_data", "float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data")
+"""Fields of an onnx.TensorProto that hold its values, one of them."""
 EXTERNAL = 1
 """onnx.TensorProto.EXTERNAL"""
 
@@ -220,6 +222,13 @@ def _check_tensor(t: Any) -> None:
     """
     if any(n < 0 for n in t.dims):
         raise CheckpointError(f"the tensor `{t.name}` has dimensions {list(t.dims)}", code="onnx")
+    if t.HasField("segment"):
+        raise CheckpointError(
+            f"the tensor `{t.name}` is a part of one that comes in several, which is not read", code="onnx"
+        )
+    fields = [name for name in VALUES if (t.HasField(name) if name == "raw_data" else len(getattr(t, name)))]
+    if len(fields) > 1:
+        raise CheckpointError(f"the tensor `{t.name}` has values in {' and in '.join(fields)}", code="onnx")
     count = prod(t.dims)
     if t.HasField("raw_data"):
         expected = count * FROM_ONNX[t.data_type].bytes

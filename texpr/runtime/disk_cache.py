@@ -151,7 +151,7 @@ def _files(folder: Path) -> Iterator[tuple[float, int, Path]]:
 
 
 def _listed(folder: Path) -> list[os.DirEntry[str]]:
-    """What is in a folder; nothing where it is not there."""
+    """The entries of a folder; none where it is not there."""
     try:
         with os.scandir(folder) as found:
             return list(found)

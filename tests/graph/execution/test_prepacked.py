@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ import texpr as tx
 from texpr import nn
 from texpr.compiler.kernels.prepacking import with_prepacking
 from texpr.compiler.pass_pipeline import prepared
+from texpr.graph.capture.variable import Variable
+from texpr.graph.execution import runner as runners
 from texpr.graph.execution.runner import Runner
 from texpr.graph.lazy.lazy_tensor import leaf_of
 from texpr.ir.loop import If
@@ -107,6 +110,82 @@ def test_an_array_of_a_weight_that_somebody_holds_may_change_at_any_time():
         held *= factor
         other.first.weight.data = held
         np.testing.assert_array_equal(net(X), other(X))
+
+
+def test_a_call_while_a_weight_is_written_does_not_keep_what_was_there(monkeypatch):
+    """Where another thread calls the network between the announcement and the change."""
+    net, other = network(), network()
+    net(X)
+    changes = Variable.changes
+
+    def called_meanwhile(variable: Variable) -> None:
+        changes(variable)
+        if variable is net.first.weight:
+            net(X)
+
+    monkeypatch.setattr(Variable, "changes", called_meanwhile)
+    net.first.weight.data = other.first.weight.data = np.ones_like(net.first.weight.held())
+    np.testing.assert_array_equal(net(X), other(X))
+
+
+def test_a_call_while_a_step_changes_weights_does_not_keep_what_was_there(monkeypatch):
+    net = network()
+    net(X)
+    optimizer = nn.optim.SGD(net.parameters(), lr=0.5)
+    net(tx.tensor(X)).square().mean().backward()
+    announce = runners.announce_changes
+
+    def called_meanwhile(variables: Iterable[Variable]) -> None:
+        announce(variables)
+        net(X)
+
+    monkeypatch.setattr(runners, "announce_changes", called_meanwhile)
+    optimizer.step()
+    monkeypatch.undo()
+    np.testing.assert_array_equal(net(X), expected(net))
+
+
+def test_an_array_that_is_handed_out_while_copies_are_looked_at():
+    """By another thread, just when all weights were seen to be nobody's."""
+    net, other = network(), network()
+    net(X)
+    weight, handed = net.first.weight, []
+    weight.data = other.first.weight.data = np.zeros_like(weight.held())
+    kept = next(iter(weight._watching))
+
+    class Meanwhile(tuple):
+        def __iter__(self):
+            yield from tuple.__iter__(self)
+            handed.append(weight.data)
+
+    kept._variables = Meanwhile(kept._variables)
+    net(X)
+    handed[0][...] = 1
+    other.first.weight.data = handed[0]
+    np.testing.assert_array_equal(net(X), other(X))
+
+
+def test_an_array_that_a_hook_has():
+    net, other, handed = network(), network(), []
+    net.first.register_forward_hook(lambda module, inputs, outputs: handed.append(module.weight.data))
+    net(X)
+    handed[0][...] = 1
+    other.first.weight.data = handed[0]
+    np.testing.assert_array_equal(net(X), other(X))
+
+
+@pytest.mark.parametrize("how", ("copied", "handed over"))
+def test_copies_of_weights_have_memory_of_their_own(how: str):
+    net = network()
+    before, buffers = net(X), list[pickle.PickleBuffer]()
+    if how == "copied":
+        other = copy.copy(net.first.weight)
+    else:
+        pickled = pickle.dumps(net.first.weight, 5, buffer_callback=buffers.append)
+        other = pickle.loads(pickled, buffers=buffers)
+    other.data = np.zeros_like(other.held())
+    np.testing.assert_array_equal(net(X), before)
+    assert net.first.weight.exposed is (how == "handed over")
 
 
 def test_an_optimizer_changes_weights_between_calls():

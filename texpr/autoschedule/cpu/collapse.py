@@ -9,13 +9,14 @@ from texpr.autoschedule.core.collapsible import are_one
 from texpr.autoschedule.core.nest import Nest, boundary_iterations, depends_on_index, extent, find_nests
 from texpr.autoschedule.core.template import NoMatch, Rewritten, Stage, Template
 from texpr.autoschedule.cpu.elementwise.nontemporal import rows_together
+from texpr.autoschedule.cpu.gemm.collapsed_rows import collapse_small_product
 from texpr.autoschedule.cpu.producer_chains import serves_rows
 from texpr.ir.build import integer
 
 
 class CollapsedLoops:
     """Neighbouring loops over elements that walk through all memory of the statement as one become
-    one; then templates are tried anew.
+    one, the last ones, and of products all of them; then templates are tried anew.
 
     Args:
         again: those that are tried on the joined loops, before the ones that follow this.
@@ -36,7 +37,7 @@ class CollapsedLoops:
 
     def apply(self, builder: ScheduleBuilder, match: Nest) -> Rewritten | NoMatch:
         """Join the loops."""
-        nest = collapse_contiguous(builder, match)
+        nest = collapse_small_product(builder, collapse_contiguous(builder, match))
         return (
             NoMatch("no loops that walk through memory as one")
             if nest is match

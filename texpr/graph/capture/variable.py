@@ -14,7 +14,7 @@ from texpr.graph.arrays.recording import active_capture
 from texpr.graph.capture.variable_methods import VariableMethods
 from texpr.ir.dtypes import DType, as_bits, from_numpy, numpy_dtype, readable, stored
 from texpr.runtime import gpu
-from texpr.runtime.slabs import ALIGNMENT, in_lines
+from texpr.runtime.slabs import in_lines
 from texpr.support.errors import CallError
 
 
@@ -102,6 +102,11 @@ class Variable(VariableMethods):
         if self.leaf is not None:
             self.leaf.kept()
             self.leaf = None
+
+    def changed(self) -> None:
+        """The value is another one now: copies of it are stale. To be called after the change: a
+        call in another thread may have copied what was there meanwhile.
+        """
         for copies in self._watching or ():
             copies.stale = True
 
@@ -111,17 +116,11 @@ class Variable(VariableMethods):
             self._watching = WeakSet()
         self._watching.add(copies)
 
-    @property
-    def is_watched(self) -> bool:
-        """True if somebody waits for changes of the value."""
-        return self.leaf is not None or self._watching is not None
-
     def expose(self) -> Any:
         """The array of the value, for somebody who may write to it at any time."""
         if not self.exposed:
             self.exposed = True
-            for copies in self._watching or ():
-                copies.stale = True
+            self.changed()
         return self._current
 
     @property
@@ -133,7 +132,8 @@ class Variable(VariableMethods):
         stands for the value.
         """
         capture = active_capture.get()
-        return self.expose() if capture is None else capture.data_of(self, self._current)
+        found = self._current if capture is None else capture.data_of(self, self._current)
+        return self.expose() if found is self._current else found
 
     @data.setter
     def data(self, value: object) -> None:
@@ -156,6 +156,7 @@ class Variable(VariableMethods):
             array = array.numpy()
         self.changes()
         self._current[...] = array
+        self.changed()
 
     def held(self) -> np.ndarray:
         """The value as NumPy stores it, to be read: `data`, or a copy of what lies on a device."""
@@ -189,6 +190,7 @@ class Variable(VariableMethods):
             moved = _copy_to_device(self.held(), device)
             self.changes()
             self._current, self._spare = moved, None
+            self.changed()
             Variable.moves += 1
             Structures.change()
 
@@ -221,8 +223,9 @@ class Variable(VariableMethods):
         """
         if dtype != self.dtype:
             self.changes()
-            self._current, self._spare = _copy_to_device(stored(self.numpy(), dtype), self.device), None
+            self._current, self._spare = _copy_to_device(stored(self.numbers(), dtype), self.device), None
             self.dtype = dtype
+            self.changed()
             Structures.change()
 
     def __texpr_call__(
@@ -242,12 +245,20 @@ class Variable(VariableMethods):
         nothing, slots = object.__getstate__(self)  # type: ignore[misc]
         return nothing, {**slots, "leaf": None, "_spare": None, "_watching": None, "exposed": False}
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """From the fifth protocol on, buffers may be handed out as they are."""
+        if protocol >= 5:
+            self.expose()
+        return super().__reduce_ex__(protocol)
+
     def __setstate__(self, state: tuple) -> None:
-        """NumPy's copies begin anywhere."""
+        """The value lies in memory of its own: a shallow copy and buffers that are handed over
+        share it, and NumPy's copies begin anywhere.
+        """
         self.exposed, self._watching = False, None
         for name, value in {**(state[0] or {}), **state[1]}.items():
             setattr(self, name, value)
-        if isinstance(self._current, np.ndarray) and self._current.ctypes.data % ALIGNMENT:
+        if isinstance(self._current, np.ndarray):
             self._current = in_lines(self._current)
 
     def __repr__(self) -> str:
@@ -273,7 +284,7 @@ def announce_changes(variables: Iterable[Variable]) -> None:
     which there may be no memory.
     """
     for v in variables:
-        if v.is_watched:
+        if v.leaf is not None:
             v.changes()
 
 
@@ -281,6 +292,13 @@ def exchange_arrays(variables: Iterable[Variable]) -> None:
     """Make the arrays that a step has written the values, which was announced."""
     for v in variables:
         v._current, v._spare = v._spare, v._current
+
+
+def report_changes(variables: Iterable[Variable]) -> None:
+    """Tell those who keep copies of variables that these have changed."""
+    for v in variables:
+        if v._watching is not None:
+            v.changed()
 
 
 array_of = attrgetter("_current")

@@ -37,12 +37,15 @@ class Prepacked:
         self.arrays |= {t: placement.zeros(t) for t in done}
         self._done = [self.arrays[t] for t in done]
         self._variables = tuple(variables) if kept else ()
-        self.stale = any(v.exposed for v in self._variables)
+        self.stale = False
         for v in self._variables:
             v.watch(self)
+        self.stale = self.stale or any(v.exposed for v in self._variables)
 
     def renew(self) -> None:
-        """Let the next run make the copies anew."""
+        """Let the next run make the copies anew. Changes from here on are of the run after it."""
+        self.stale = False
         for each in self._done:
             each[0] = 0
-        self.stale = any(v.exposed for v in self._variables)
+        if any(v.exposed for v in self._variables):
+            self.stale = True

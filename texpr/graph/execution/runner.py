@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from texpr.graph.capture.variable import announce_changes, array_of, exchange_arrays
+from texpr.graph.capture.variable import announce_changes, array_of, exchange_arrays, report_changes
 from texpr.graph.execution.in_place_updates import LaunchOrder
 from texpr.graph.execution.input_checks import InputChecks, Range
 from texpr.graph.execution.interface import Interface
@@ -297,9 +297,12 @@ class Runner:
             announce_changes(self._updates)
             last = (in_place or self.bound(True)) if self._memory.in_place else None
             self._to_commit = None
-            if last is not None:
-                last()
-            exchange_arrays(self._memory.exchanged)
+            try:
+                if last is not None:
+                    last()
+                exchange_arrays(self._memory.exchanged)
+            finally:
+                report_changes(self._updates)
 
     def _exchange(self) -> None:
         """The new values of all variables lie in their spare arrays."""
@@ -307,6 +310,7 @@ class Runner:
             announce_changes(self._updates)
             self._to_commit = None
             exchange_arrays(self._updates)
+            report_changes(self._updates)
 
     def profile(self, repeats: int) -> list[Timing]:
         """The time of each launch; results stay, and nothing is assigned."""

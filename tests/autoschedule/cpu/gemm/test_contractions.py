@@ -272,3 +272,18 @@ def test_all_rows_are_one_tile(target: str):
         )
     ).auto(target)
     assert 'cache_read("B"' in s.script() and "unscheduled" not in s.script(), s.script()
+
+
+ROWS = "op rows(X: f32[N, C, H], F: f32[C, K, R]) -> Y: f32[N, K, R, H] { Y[n, k, r, h] = sum(c: X[n, c, h] * F[c, k, r]) }"
+
+
+def test_short_rows_of_a_small_product_are_one_loop():
+    """Rows of four by themselves fill no tile, and each would fetch all lines of F."""
+    sizes = {"N": 3, "C": 20, "H": 16, "K": 12, "R": 4}
+    s = tx.schedule(tx.op(ROWS), **sizes).auto("x86-64-v3")
+    assert 'fuse("Y.k", "Y.r"' in s.script(), s.script()
+    s.certificate()
+    rng = np.random.default_rng(0)
+    x, f = (rng.standard_normal(shape).astype(np.float32) for shape in ((3, 20, 16), (20, 12, 4)))
+    found = tx.schedule(tx.op(ROWS), **sizes).auto().compile()(x, f)
+    np.testing.assert_allclose(found, np.einsum("nch,ckr->nkrh", x, f), rtol=1e-5, atol=1e-5)

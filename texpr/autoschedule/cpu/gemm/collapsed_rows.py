@@ -15,6 +15,8 @@ from texpr.autoschedule.core.collapsible import are_one
 from texpr.autoschedule.core.nest import Nest, boundary_iterations, constant_extent, find_nests
 from texpr.autoschedule.core.template import NO_REDUCTION, NOT_A_PRODUCT, NoMatch, Scheduled, Stage
 from texpr.autoschedule.cpu.gemm.packed import PackedGemm
+from texpr.autoschedule.cpu.reduction.reduction_costs import REDUCTION_COSTS
+from texpr.ir.expr import Mul
 from texpr.ir.loop import For
 
 
@@ -29,7 +31,7 @@ class CollapsedRows:
         """The nest, if two of its loops may become one."""
         if not nest.reduction:
             return NO_REDUCTION
-        if nest.recurrent or nest.outer or nest.enclosing_loops or len(nest.accesses) != 3:
+        if not _is_alone(nest):
             return NOT_A_PRODUCT
         if _pair(nest) is None:
             return NoMatch("no loops that walk through memory as one")
@@ -43,6 +45,20 @@ class CollapsedRows:
         packed = PackedGemm()
         found = packed.match(builder, one)
         return found if isinstance(found, NoMatch) else packed.apply(builder, found)
+
+
+def collapse_small_product(builder: ScheduleBuilder, nest: Nest) -> Nest:
+    """The nest of a product by itself, with one loop in place of those that walk through memory as
+    one, where the last of them counts fewer rows than a tile has; other nests as they are.
+    """
+    is_product = nest.reduction and isinstance(nest.main.value, Mul) and _is_alone(nest)
+    pair = _pair(nest) if is_product and len(find_nests(builder.kernel)) == 1 else None
+    short = pair is not None and constant_extent(pair[1]) < REDUCTION_COSTS.tile_rows
+    return _collapsed(builder, nest) if short else nest
+
+
+def _is_alone(nest: Nest) -> bool:
+    return not (nest.recurrent or nest.outer or nest.enclosing_loops) and len(nest.accesses) == 3
 
 
 def _collapsed(builder: ScheduleBuilder, nest: Nest) -> Nest:
