@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import pytest
 
-from texpr.support.frozen_dataclass import node, record
+from texpr.support.frozen_dataclass import frozen, frozen_by_identity, node, record
 
 
 @node
@@ -45,6 +45,36 @@ class Point:
     y: int = 0
 
 
+@frozen
+class Settings:
+    """One with all kinds of fields."""
+
+    name: str
+    parts: list[int] = field(default_factory=list)
+    seen: int = field(default=3, init=False)
+    note: str = field(default="", compare=False, repr=False)
+    made: dict[str, int] = field(default_factory=dict, init=False)
+    last: bool = field(default=False, kw_only=True)
+
+
+@frozen_by_identity
+class Single:
+    value: int
+
+
+@frozen
+class Child(Point):
+    z: int = 5
+
+    def __repr__(self) -> str:
+        return "own"
+
+
+@frozen
+class Loop:
+    inside: list[object]
+
+
 @pytest.mark.parametrize("kind", (Pair, Derived))
 def test_fields_by_place_and_name(kind: type[Pair]):
     made = kind("a")
@@ -55,7 +85,7 @@ def test_fields_by_place_and_name(kind: type[Pair]):
     assert [f.name for f in fields(made)] == ["kind", "first", "second"]
 
 
-@pytest.mark.parametrize("made", (Pair("a"), Derived("a"), Point(1), Checked(1)))
+@pytest.mark.parametrize("made", (Pair("a"), Derived("a"), Point(1), Checked(1), Settings("s"), Child(1)))
 def test_nothing_can_be_changed_or_added(made):
     for each in fields(made):
         with pytest.raises(FrozenInstanceError):
@@ -89,7 +119,36 @@ def test_arguments_that_do_not_fit():
         Point(1, z=2)  # type: ignore[call-arg]
 
 
-@pytest.mark.parametrize("made", (Point(1, 2), Derived("a", 3)))
+def test_fields_of_all_kinds():
+    first, second = Settings("a"), Settings("a", note="other", last=False)
+    assert (first.parts, first.seen, first.made, first.last) == ([], 3, {}, False)
+    assert first.parts is not second.parts and first.made is not second.made
+    assert first == second != Settings("a", [1]) and Settings("a", last=True) != first
+    assert repr(second) == "Settings(name='a', parts=[], seen=3, made={}, last=False)"
+    with pytest.raises(TypeError, match="unhashable type: 'list'"):
+        hash(first)
+    assert [f.name for f in fields(first)] == ["name", "parts", "seen", "note", "made", "last"]
+    assert replace(first, name="b") == Settings("b") and Settings.__match_args__ == ("name", "parts", "note")
+
+
+def test_what_stands_for_itself():
+    assert (
+        Single(1) != Single(1) and len({Single(1), Single(1)}) == 2 and repr(Single(1)) == "Single(value=1)"
+    )
+
+
+def test_a_class_keeps_its_own_methods_and_its_bases_fields():
+    assert repr(Child(1)) == "own" and Child(1, 2, 3) == Child(1, 2, 3) != Child(1, 2)
+    assert Point(1) != Child(1) and Child(1) != Point(1) and hash(Child(1)) == hash(Child(1))
+
+
+def test_what_holds_itself_is_written():
+    made = Loop([])
+    made.inside.append(made)
+    assert repr(made) == "Loop(inside=[...])"
+
+
+@pytest.mark.parametrize("made", (Point(1, 2), Derived("a", 3), Settings("s", [1]), Child(1), Single(2)))
 def test_copies(made):
     for other in (copy.copy(made), copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
         assert type(other) is type(made)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from texpr.ir.expr import Expr, Tensor
 from texpr.ir.extern import extern_symbol
@@ -12,6 +11,7 @@ from texpr.ir.loop import Alloc, ExternCall, Kernel
 from texpr.ir.printing.expr import show
 from texpr.ir.traverse import statements
 from texpr.support.errors import CompileError
+from texpr.support.frozen_dataclass import frozen
 from texpr.targets import Target, symbol_of
 from texpr.targets.cpu.amx_tiles import uses_tiles
 
@@ -26,7 +26,7 @@ _C = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parameter:
     """One argument of a function.
 
@@ -52,7 +52,7 @@ class Parameter:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Function:
     """One symbol of an object.
 

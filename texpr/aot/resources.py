@@ -5,9 +5,9 @@ shared memory.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from texpr.aot.nvidia_tools import assembled
+from texpr.support.frozen_dataclass import frozen
 from texpr.targets import Target
 
 _ENTRY = re.compile(r"entry function '(\w+)'")
@@ -16,7 +16,7 @@ _USED = re.compile(r"Used (\d+) registers")
 _SHARED = re.compile(r"(\d+) bytes smem")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Needed:
     """By one kernel.
 

@@ -11,7 +11,6 @@ shared among threads (`cpu.schedule_cpu`, `gpu.schedule_gpu`).
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
 from functools import partial
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
@@ -26,9 +25,10 @@ from texpr.ir.expr import Tensor
 from texpr.ir.loop import Kernel
 from texpr.ir.machine import Machine
 from texpr.schedule.script.script import Step
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Choice:
     """A default schedule.
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import count
 
 from texpr.ir.loop import Kernel
 from texpr.poly.certificate import Certificate
 from texpr.schedule.script.script import Step
 from texpr.support.errors import CertificateError, CompileError, ScheduleError
+from texpr.support.frozen_dataclass import frozen
 
 MOST_DROPPED, MOST_TRIED = 8, 24
 """Steps that are dropped, and schedules that are certified, before the steps behind them are
@@ -27,7 +27,7 @@ CompileError.
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fallback:
     """A default schedule that was left for a plainer one.
 
@@ -68,7 +68,7 @@ class Fallback:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DefaultSchedule:
     """The steps of a default schedule, the loops they begin with, and why they were chosen, all
     made when they are needed.

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import fields
 from functools import lru_cache
 
 from texpr.compiler.fallback import Fallback
@@ -22,6 +22,7 @@ from texpr.ir.printing.tensor import show_program
 from texpr.ir.tensor import Program
 from texpr.runtime import disk_cache
 from texpr.runtime.call.spec import Duration
+from texpr.support.frozen_dataclass import frozen
 from texpr.support.options import current
 from texpr.support.version import identity
 from texpr.targets import Target
@@ -30,7 +31,7 @@ MOST_ORIGINS = 1024
 _origins: dict[Program, str] = {}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Buffer:
     """A temporary of a scheduled kernel: its name, bytes of an element, extents."""
 
@@ -39,7 +40,7 @@ class Buffer:
     extents: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Built:
     """Record of a kernel, with everything it needs to run.
 
@@ -200,5 +201,5 @@ def _target(target: Target) -> tuple[str, ...]:
 def machine_text(target: Target) -> str:
     """The machine record as text, the same in every process: sets have no order of their own."""
     machine = target.machine
-    values = {name: getattr(machine, name) for name in machine.__slots__}
+    values = {f.name: getattr(machine, f.name) for f in fields(machine)}  # type: ignore[arg-type]
     return repr({name: sorted(v) if isinstance(v, frozenset) else v for name, v in values.items()})

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import NamedTuple
 
 from texpr.ir.dtypes import DTYPES, F32, I32, DType
 from texpr.lang import AxisSpec
 from texpr.support.errors import CallError
+from texpr.support.frozen_dataclass import frozen
 from texpr.support.spelling import counted
 
 # What stands for a dtype variable where nothing says which type it is.
@@ -26,7 +26,7 @@ _CLASSES = {
 _KINDS = {"float": "a float type", "int": "an integer type", "num": "a type of numbers", "any": "any type"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parameter:
     """An input or output: `dtype` names an element type or a dtype variable. `type` and
     `default` are texts.
@@ -42,7 +42,7 @@ class Parameter:
         return f"{self.name}: {self.type or self.dtype}" + (f" = {self.default}" if self.optional else "")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Constant:
     """A constant after `;`; `required` where it has no default, else `default` is its text."""
 
@@ -54,7 +54,7 @@ class Constant:
         return self.name if self.required else f"{self.name} = {self.default}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Signature:
     """Inputs, constants, dtype variables (with their class: float, int, num, any) and outputs of an
     operator; `axes` are the constants that may count from the end."""

@@ -12,7 +12,6 @@ import json
 import threading
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from dataclasses import fields as fields_of
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from texpr.compiler.schedule import compiled_again
 from texpr.ir.json.program import Decoder, Encoder
 from texpr.runtime.process.worker import run_in_child
 from texpr.support.errors import Error
+from texpr.support.frozen_dataclass import frozen
 from texpr.support.options import Options, current, options, remembered
 
 KERNELS_OF_A_WORKER = 6
@@ -33,7 +33,7 @@ _SENT = tuple(f.name for f in fields_of(Options) if f.name not in ("device", "pr
 """Options that a worker gets; with the others there is no disk cache, or they do not concern it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Request:
     """A kernel that is to be compiled, its key in the disk cache, and the options for it."""
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -21,6 +21,7 @@ from texpr.compiler.kernel_cache import machine_text, program_text
 from texpr.ir.expr import Var
 from texpr.ir.tensor import Program
 from texpr.support.files import read_file
+from texpr.support.frozen_dataclass import frozen
 from texpr.support.options import current
 from texpr.targets import find_target
 
@@ -28,7 +29,7 @@ VERSION = 1
 MOST_BYTES = 1 << 24
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Record:
     """A schedule that was tried.
 

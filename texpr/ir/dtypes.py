@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from texpr.support.frozen_dataclass import frozen, frozen_by_identity
 
-@dataclass(frozen=True, slots=True, eq=False)
+
+@frozen_by_identity
 class DType:
     """An element type: `kind` is one of `bool i u f bf e4m3 e5m2`, `bits` its storage width. There
     is one object of each, so that comparing costs nothing: proofs do that for every node.
@@ -54,7 +56,7 @@ class DType:
         return self.name
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Small:
     """A format of 8 bits: a sign, an exponent, a fraction.
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from texpr.ir.fused import fused
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Function:
     """A scalar function: `domain` is `float`, `int` or `num`; `result` is `same` or `bool`."""
 

@@ -8,14 +8,14 @@ kernel, so the interpreter and the proofs need to know nothing of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 
 from texpr.ir.dtypes import DType
 from texpr.ir.loop import Kernel
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Instruction:
     """An instruction.
 

@@ -6,9 +6,10 @@ have for them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
+
+from texpr.support.frozen_dataclass import frozen
 
 AXES = ("x", "y", "z")
 """Along which a GPU has blocks and threads."""
@@ -23,7 +24,7 @@ class LoopKind:
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Serial(LoopKind):
     """One after the other."""
 
@@ -31,7 +32,7 @@ class Serial(LoopKind):
         return "serial"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parallel(LoopKind):
     """On the threads of a CPU."""
 
@@ -39,7 +40,7 @@ class Parallel(LoopKind):
         return "parallel"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Vector(LoopKind):
     """Lanes of vectors; the extent is a constant."""
 
@@ -47,7 +48,7 @@ class Vector(LoopKind):
         return "vector"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unrolled(LoopKind):
     """Written out."""
 
@@ -55,7 +56,7 @@ class Unrolled(LoopKind):
         return "unroll"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ScalableVector(LoopKind):
     """Lanes of registers of the length that the processor has.
 
@@ -69,7 +70,7 @@ class ScalableVector(LoopKind):
         return f"scalable.{self.registers}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Block(LoopKind):
     """Blocks of a grid along an axis; with clusters there, clusters."""
 
@@ -79,7 +80,7 @@ class Block(LoopKind):
         return f"block.{self.axis}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cluster(LoopKind):
     """Blocks of a cluster along an axis."""
 
@@ -89,7 +90,7 @@ class Cluster(LoopKind):
         return f"cluster.{self.axis}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Thread(LoopKind):
     """Threads of a block along an axis."""
 
@@ -99,7 +100,7 @@ class Thread(LoopKind):
         return f"thread.{self.axis}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BulkCopy(LoopKind):
     """A nest that copies a box as a whole; of a GPU's threads one orders it.
 
@@ -115,7 +116,7 @@ class BulkCopy(LoopKind):
         return f"multicast.{self.multicast}" if self.multicast else "bulk_copy"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InstructionNest(LoopKind):
     """A nest that one instruction runs.
 

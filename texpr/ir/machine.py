@@ -4,10 +4,10 @@ reads a target's name.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Multiprocessor:
     """Resources that the blocks of threads that run at once on one processor of a GPU have
     together.
@@ -25,7 +25,7 @@ class Multiprocessor:
     reserved: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Machine:
     """A machine.
 

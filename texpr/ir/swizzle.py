@@ -4,10 +4,10 @@ different banks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Swizzle:
     """Neighbouring units of a buffer exchanged, in each row by another pattern:
 

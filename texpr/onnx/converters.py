@@ -5,8 +5,9 @@ of texpr.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from texpr.support.frozen_dataclass import frozen
 
 OLDEST, NEWEST = 1, 28
 """Versions of the default operator set that are read; after NEWEST operators may mean what this
@@ -15,7 +16,7 @@ table does not know.
 DOMAINS = {"": "ai.onnx", "ai.onnx.ml": "ai.onnx.ml", "ai.onnx.preview.training": "ai.onnx.preview.training"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Converter:
     """The converter of one operator.
 

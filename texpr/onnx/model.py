@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from texpr.onnx.graph_conversion import Run, evaluated
 from texpr.onnx.read import all_nodes, array_of, opsets, read_model, without_data
 from texpr.onnx.values import Known, NeedsValue, NoTensors, Nothing
 from texpr.support.errors import CallError, CheckpointError
+from texpr.support.frozen_dataclass import frozen
 
 
 def load(source: Any, dims: Mapping[str, int] | None = None) -> OnnxModel:
@@ -215,7 +215,7 @@ class OnnxModel(Module):
         return f"{', '.join(f'{i.name}: {i}' for i in self._declared)} -> {', '.join(self.outputs)}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Decided:
     """Values of parameters that a program is for, given to it behind its inputs."""
 

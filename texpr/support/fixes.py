@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Write:
     """Write `new` in the place of `old`, which stands where the error is; spaces do not count."""
 
@@ -14,14 +15,14 @@ class Write:
     new: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Require:
     """Add a condition on sizes to the operator's head."""
 
     condition: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Declare:
     """Declare a tensor: `T: f32[N] in 0..K` in the place of its declaration, or as a `let` where
     it has none.
@@ -31,14 +32,14 @@ class Declare:
     type: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Define:
     """Put an equation before the one with the error."""
 
     equation: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ranges:
     """Add ranges of indices: `i in 0..N, j in 0..M` to the end of the equation, that of a binder
     where it is bound.
@@ -47,7 +48,7 @@ class Ranges:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rename:
     """Give a name another name in the whole operator."""
 
@@ -55,7 +56,7 @@ class Rename:
     new: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shift:
     """Let a dimension of an intermediate begin at 0: its index runs over 0..count and is
     `begins` where it was used; reads add `offset`.
@@ -72,7 +73,7 @@ class Shift:
 Edit = Write | Require | Declare | Define | Ranges | Rename | Shift
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fix:
     """One way out.
 

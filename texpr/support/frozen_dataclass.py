@@ -1,15 +1,21 @@
 """Data classes that cannot be changed. A network is compiled by way of a million of such objects,
-so they are made fast.
+so they are made fast; `import texpr` makes four hundred of such classes, so these are made fast
+too.
 
 `dataclass(frozen=True)` sets each field by a call of `object.__setattr__`, which is most of what an
 object costs. Here an object is of a class of the same layout while its fields are set, one that
-lets them be set, and of its own class from then on.
+lets them be set, and of its own class from then on (`node`, `record`).
+
+`dataclass` compiles six methods for each class, which is most of what a class costs. Here one is
+compiled with the class, the others are the same for all classes, or are compiled when they are
+called first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
+from reprlib import recursive_repr
 from typing import Any, TypeVar, dataclass_transform
 
 C = TypeVar("C")
@@ -17,21 +23,156 @@ C = TypeVar("C")
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
 def node(cls: type[C]) -> type[C]:
-    """A data class whose objects are frozen, slotted and compared by identity.
+    """A data class whose objects are frozen, slotted and compared by identity, and made often.
 
     The class attribute `implied` says as text what stands for None: `{"dtype": "lhs.dtype"}`.
     """
-    return _with_init(dataclass(frozen=True, slots=True, eq=False, init=False)(cls))
+    return _with_fast_init(_frozen(cls, eq=False))
 
 
 @dataclass_transform(frozen_default=True, eq_default=True, field_specifiers=(field,))
 def record(cls: type[C]) -> type[C]:
     """The same, of objects that are equal if their fields are."""
-    return _with_init(dataclass(frozen=True, slots=True, init=False)(cls))
+    return _with_fast_init(_frozen(cls, eq=True))
+
+
+@dataclass_transform(frozen_default=True, eq_default=True, field_specifiers=(field,))
+def frozen(cls: type[C]) -> type[C]:
+    """A data class whose objects are frozen, slotted, and equal if their fields are:
+    `dataclass(frozen=True, slots=True)`.
+    """
+    return _with_init(_frozen(cls, eq=True))
+
+
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
+def frozen_by_identity(cls: type[C]) -> type[C]:
+    """The same, of objects that are compared by identity."""
+    return _with_init(_frozen(cls, eq=False))
+
+
+def _frozen(cls: type[C], eq: bool) -> type[C]:
+    """The class with slots and all methods but `__init__`."""
+    made = _with_slots(cls)
+    _add(made, "__repr__", _representation)
+    _add(made, "__getstate__", _state)
+    _add(made, "__setstate__", _set_state)
+    made.__setattr__, made.__delattr__ = _refuse_to_set, _refuse_to_delete  # type: ignore[method-assign,assignment]
+    if eq:
+        own_hash = made.__dict__.get("__hash__") is not None
+        _add_late(made, "__eq__", _equality)
+        if not own_hash:
+            _set_late(made, "__hash__", _hash)
+    return made
+
+
+def _with_slots(cls: type[C]) -> type[C]:
+    """What `dataclass` makes of the class without any methods. It is told that nothing is frozen,
+    since it would compile the methods that refuse changes.
+    """
+    parameters = [
+        b.__dict__["__dataclass_params__"] for b in cls.__mro__ if "__dataclass_params__" in b.__dict__
+    ]
+    frozen_bases = [p for p in parameters if p.frozen]
+    for p in frozen_bases:
+        p.frozen = False
+    try:
+        made = dataclass(slots=True, eq=False, repr=False, init=False)(cls)
+    finally:
+        for p in frozen_bases:
+            p.frozen = True
+    made.__dataclass_params__.frozen = True  # type: ignore[attr-defined]
+    return made
+
+
+def _add(cls: type, name: str, method: Callable[..., Any]) -> None:
+    """Give a class a method, unless it has its own."""
+    if name not in cls.__dict__:
+        setattr(cls, name, method)
+
+
+@recursive_repr()
+def _representation(self: Any) -> str:
+    shown = ", ".join(f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if f.repr)
+    return f"{type(self).__qualname__}({shown})"
+
+
+def _state(self: Any) -> list[Any]:
+    return [getattr(self, f.name) for f in fields(self)]
+
+
+def _set_state(self: Any, state: list[Any]) -> None:
+    for f, value in zip(fields(self), state):
+        object.__setattr__(self, f.name, value)
+
+
+def _refuse_to_set(self: Any, name: str, value: object) -> None:
+    raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+
+def _refuse_to_delete(self: Any, name: str) -> None:
+    raise FrozenInstanceError(f"cannot delete field {name!r}")
+
+
+def _add_late(cls: type, name: str, source: Callable[[type], str]) -> None:
+    """Give a class a method that is compiled when it is called first, unless it has its own."""
+    if name not in cls.__dict__:
+        _set_late(cls, name, source)
+
+
+def _set_late(cls: type, name: str, source: Callable[[type], str]) -> None:
+    def first_call(self: Any, *arguments: Any) -> Any:
+        known: dict[str, Any] = {}
+        exec(source(cls), known)
+        method = known[name]
+        method.__qualname__ = f"{cls.__qualname__}.{name}"
+        setattr(cls, name, method)
+        return method(self, *arguments)
+
+    setattr(cls, name, first_call)
+
+
+def _equality(cls: type) -> str:
+    names = [f.name for f in fields(cls) if f.compare]  # type: ignore[arg-type]
+    sides = (_tuple(names, "self"), _tuple(names, "other"))
+    return (
+        f"def __eq__(self, other):\n"
+        f" if self is other: return True\n"
+        f" return {sides[0]} == {sides[1]} if other.__class__ is self.__class__ else NotImplemented"
+    )
+
+
+def _hash(cls: type) -> str:
+    names = [f.name for f in fields(cls) if (f.compare if f.hash is None else f.hash)]  # type: ignore[arg-type]
+    return f"def __hash__(self): return hash({_tuple(names, 'self')})"
+
+
+def _tuple(names: list[str], of: str) -> str:
+    return f"({''.join(f'{of}.{name},' for name in names)})"
 
 
 def _with_init(cls: type[C]) -> type[C]:
+    """The class with an `__init__` that sets slots one by one."""
     declared = fields(cls)  # type: ignore[arg-type]
+    known: dict[str, Any] = {f"_set_{f.name}": getattr(cls, f.name).__set__ for f in declared}
+    lines = []
+    for f in declared:
+        if f.default_factory is not MISSING:
+            known[f"_make_{f.name}"] = f.default_factory
+            made = f"_make_{f.name}()"
+            value = f"{made} if {f.name} is _missing else {f.name}" if f.init else made
+        else:
+            value = f.name if f.init else f"_{f.name}"
+            known |= {} if f.init else {f"_{f.name}": f.default}
+        if f.init or value != f"_{f.name}" or f.default is not MISSING:
+            lines.append(f"_set_{f.name}(self, {value})")
+    return _compile_init(cls, declared, lines, known)
+
+
+def _with_fast_init(cls: type[C]) -> type[C]:
+    """The class with an `__init__` for objects that are made often."""
+    declared = fields(cls)  # type: ignore[arg-type]
+    for f in declared:
+        assert f.init and f.default_factory is MISSING, f"{f.name}: fields are given, or have one default"
     implied: Mapping[str, str] = getattr(cls, "implied", {})
     _OPEN[cls] = _open(cls)
     known: dict[str, Any] = {
@@ -39,14 +180,20 @@ def _with_init(cls: type[C]) -> type[C]:
         "_open": _OPEN[cls],
         "_closed": cls,
     }
-    lines = [f"def __init__(self, {', '.join(_parameters(declared, known))}):", "_become(self, _open)"]
+    lines = ["_become(self, _open)"]
     lines += [f"if {name} is None: {name} = {text}" for name, text in implied.items()]
     lines += [f"self.{f.name} = {f.name}" for f in declared]
-    lines += [
-        "self.__class__ = _closed",
-        *(["self.__post_init__()"] if hasattr(cls, "__post_init__") else []),
-    ]
-    exec("\n ".join(lines), known)
+    return _compile_init(cls, declared, [*lines, "self.__class__ = _closed"], known)
+
+
+def _compile_init(
+    cls: type[C], declared: tuple[Field[Any], ...], lines: list[str], known: dict[str, Any]
+) -> type[C]:
+    if "__init__" in cls.__dict__:
+        return cls
+    lines = [f"def __init__(self, {', '.join(_parameters(declared, known))}):", *lines]
+    lines += ["self.__post_init__()"] if hasattr(cls, "__post_init__") else []
+    exec("\n ".join([*lines, "pass"]), known)
     cls.__init__ = known["__init__"]  # type: ignore[misc]
     cls.__init__.__qualname__ = f"{cls.__qualname__}.__init__"
     return cls
@@ -58,11 +205,16 @@ def _parameters(declared: tuple[Field[Any], ...], known: dict[str, Any]) -> list
     """
     given: list[str] = []
     by_name: list[str] = []
+    known["_missing"] = MISSING
     for f in declared:
-        assert f.init and f.default_factory is MISSING, f"{f.name}: fields are given, or have one default"
+        if not f.init:
+            continue
+        default = ""
         if f.default is not MISSING:
-            known[f"_{f.name}"] = f.default
-        (by_name if f.kw_only else given).append(f.name if f.default is MISSING else f"{f.name}=_{f.name}")
+            known[f"_{f.name}"], default = f.default, f"=_{f.name}"
+        elif f.default_factory is not MISSING:
+            default = "=_missing"
+        (by_name if f.kw_only else given).append(f.name + default)
     return [*given, "*", *by_name] if by_name else given
 
 

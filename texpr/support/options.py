@@ -13,12 +13,13 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Literal
 
 from texpr.support.errors import CallError
+from texpr.support.frozen_dataclass import frozen
 from texpr.support.suggest import did_you_mean
 
 
@@ -40,7 +41,7 @@ def user_cache_dir(platform: str = sys.platform) -> Path:
     return Path.home() / ("Library/Caches" if platform == "darwin" else ".cache") / "texpr"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Options:
     """The options, with their values.
 

@@ -6,6 +6,8 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from texpr.support.frozen_dataclass import frozen
+
 _WINDOW = 100  # of a very long line, so many characters are shown on each side
 
 
@@ -32,7 +34,7 @@ class Source:
         return self.text[start : end if end >= 0 else len(self.text)].rstrip("\r")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Span:
     """The characters `start..stop` of a source.
 

@@ -6,10 +6,11 @@ Source: Friedman, Greedy Function Approximation: A Gradient Boosting Machine, An
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+
+from texpr.support.frozen_dataclass import frozen
 
 ROUNDS, DEPTH, RATE, LEAST = 40, 3, 0.25, 2
 
@@ -26,7 +27,7 @@ class Fork(NamedTuple):
 Tree = Fork | float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Trees:
     """A sum of trees.
 

@@ -8,7 +8,7 @@ before any time counts.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import lru_cache
 from math import inf, prod
 from time import perf_counter
@@ -24,6 +24,7 @@ from texpr.ir.shapes import caller_shape, evaluate_size
 from texpr.ir.tensor import Program
 from texpr.runtime.process.worker import run_in_child
 from texpr.support.errors import CompileError, Error, ScheduleError
+from texpr.support.frozen_dataclass import frozen
 from texpr.support.options import options
 
 SAMPLES = 5
@@ -36,7 +37,7 @@ largest: sums may be in another order.
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Case:
     """A program to tune, with its sizes.
 

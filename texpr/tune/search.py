@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf, isfinite, prod
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from texpr.ir.shapes import evaluate_size
 from texpr.ir.tensor import Program
 from texpr.runtime import host
 from texpr.support.errors import CallError, Error, ResourceError, ScheduleError
+from texpr.support.frozen_dataclass import frozen
 from texpr.support.options import current
 from texpr.support.progress import bar
 from texpr.targets import find_target
@@ -40,7 +41,7 @@ turns.
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Trial:
     """A schedule that was measured.
 
@@ -54,7 +55,7 @@ class Trial:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tuned:
     """Result of a search.
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from inspect import Parameter, signature
 from math import prod
 
 from texpr.compiler import Schedule
 from texpr.schedule.script.script import Step
 from texpr.support.errors import CallError
+from texpr.support.frozen_dataclass import frozen
 
 Point = tuple[int, ...]
 """A choice: per knob the position of its value."""
@@ -21,7 +22,7 @@ MOST = 1 << 20
 """Iterations of a tile are not more."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Knob:
     """One choice.
 
@@ -36,7 +37,7 @@ class Knob:
     default: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Space:
     """All choices.
 

@@ -4,7 +4,7 @@ chain rule within one expression.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from texpr.autodiff.core.activity import active_nodes, smooth_children
 from texpr.autodiff.core.algebra import convert, is_value, plus, times
@@ -24,9 +24,10 @@ from texpr.ir import build
 from texpr.ir.expr import Cast, Compare, Expr, Max, Min, Node, Read, Reduce, Select, Tensor
 from texpr.ir.tensor import Equation
 from texpr.ir.traverse import children, rewrite, walk
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Job:
     """The value `root` has the adjoint `adjoint` at every instance of `scope`."""
 

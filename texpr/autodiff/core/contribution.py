@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from texpr.ir import build
 from texpr.ir.expr import Axis, Expr, Guard, Read, Tensor, Var, index
 from texpr.ir.tensor import Equation
+from texpr.support.frozen_dataclass import frozen
 from texpr.support.source import Span
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scope:
     """The instances at which a value is computed.
 
@@ -37,7 +38,7 @@ def equation_scope(equation: Equation) -> Scope:
     return Scope(equation.axes, () if equation.where is None else (equation.where,))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Contribution:
     """For all instances of `scope`: the cotangent of `tensor[indices]` grows by `value`.
 

@@ -10,7 +10,7 @@ by adding `k * t`, or by a factor `exp(k * t)`, for the element of t at some of 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from texpr.autodiff.core.activity import components
 from texpr.ir.expr import (
@@ -34,9 +34,10 @@ from texpr.ir.expr import (
 )
 from texpr.ir.tensor import Equation, Invoke
 from texpr.ir.traverse import children, tensors
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     """The effect of m -> m + t on a value: `kind` is `same`, `shift` (plus k * t[at]), `scale`
     (times exp(k * t[at])) or `unknown`.

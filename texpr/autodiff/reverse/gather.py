@@ -7,7 +7,7 @@ solved (`invert_index`); where it cannot be solved it gives `dA[e(x)] += ...`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from texpr.autodiff.core.algebra import choose, convert, is_value, total, zero
 from texpr.autodiff.core.contribution import Contribution
@@ -42,9 +42,10 @@ from texpr.ir.expr import (
 from texpr.ir.tensor import Equation
 from texpr.ir.traverse import children, rewrite, substitute, tensors, variables, walk
 from texpr.support.errors import CheckError
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Term:
     """`sum(axes where conditions: value)`, conditions in an order in which each protects those
     after it; `indices` for a fold.

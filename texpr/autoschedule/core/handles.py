@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from texpr.ir.expr import Tensor
 from texpr.ir.loop import For
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LoopHandle:
     """A loop of a schedule, and the copies of it that steps make (`peel`, `specialize`).
 

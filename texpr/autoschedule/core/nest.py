@@ -5,7 +5,7 @@ each loop.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from texpr.autoschedule.core.cost_model import COSTS
@@ -22,9 +22,10 @@ from texpr.passes.analysis.intervals import interval
 from texpr.passes.loop.simplify_guards import drop_guards
 from texpr.schedule.analysis.access import Access, unclamped
 from texpr.schedule.structure.loops import paths
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Nest:
     """The nest of one equation, unscheduled.
 

@@ -5,7 +5,6 @@ where a step is refused.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Protocol
 
@@ -14,6 +13,7 @@ from texpr.autoschedule.core.decision import Decision
 from texpr.autoschedule.core.handles import LoopHandle, handles
 from texpr.autoschedule.core.nest import Nest
 from texpr.support.errors import ResourceError, ScheduleError
+from texpr.support.frozen_dataclass import frozen
 from texpr.support.options import current
 
 
@@ -34,7 +34,7 @@ class Stage(IntEnum):
     """The loops of the kernel's body, once nests are scheduled."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NoMatch:
     """The reason why a template does not match, in a few words."""
 
@@ -63,7 +63,7 @@ class DeferredCopy(Protocol):
         """Make the copy in these loops; `turned` are the equations that read such copies."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scheduled:
     """A nest that a template has scheduled.
 
@@ -79,7 +79,7 @@ class Scheduled:
     members: tuple[Nest, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rewritten:
     """A nest in another form, which the templates that follow schedule.
 
@@ -113,7 +113,7 @@ class Template(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Among:
     """A nest among others.
 

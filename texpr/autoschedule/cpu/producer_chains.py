@@ -15,7 +15,6 @@ normalization and its gradient), are joined by row, so that each row comes from 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import gcd, prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
@@ -26,9 +25,10 @@ from texpr.autoschedule.cpu.cpu_costs import CPU_COSTS
 from texpr.ir.expr import Tensor
 from texpr.ir.loop import For, Kernel
 from texpr.schedule.structure.tensors import bytes_of
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Chain:
     """Nests in order, the user last, and how many of their outer loops are alike."""
 
@@ -36,7 +36,7 @@ class _Chain:
     alike: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Chains:
     """The chains of a kernel.
 

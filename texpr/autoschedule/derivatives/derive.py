@@ -18,6 +18,7 @@ from texpr.ir.loop import For, Kernel
 from texpr.schedule.script.script import Step
 from texpr.schedule.structure.loops import all_loops, find_loops, qualified
 from texpr.support.errors import ResourceError, ScheduleError
+from texpr.support.frozen_dataclass import frozen
 
 _LOOPS: dict[str, slice] = {
     "split": slice(0, 1),
@@ -53,7 +54,7 @@ _FEWEST = {"reorder": 2, "tile": 1, "factor_out": 1}
 _DUAL = {"cache_read": "cache_write", "cache_write": "cache_read"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Origin:
     """A step of the operator's schedule and what became of it.
 
@@ -68,7 +69,7 @@ class Origin:
     left: tuple[tuple[Step | None, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Derivation:
     """The derivation of a schedule from another one; printed, it lists the corresponding loops, and
     for every step the steps taken, the parts left out, and the reasons.
@@ -122,7 +123,7 @@ def derive(operator: Kernel, steps: Sequence[Step], derivative: Kernel) -> tuple
     return Derivation(derivative.name, operator.name, work.roles, origins), work.after
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Try:
     """A step for one nest of the derivative; `swapped` if it is on loops that only play the part
     of those of the operator.
@@ -133,7 +134,7 @@ class _Try:
     swapped: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Names:
     """The loops and the buffers that a kernel has, in their order."""
 

@@ -4,20 +4,19 @@ the other one does not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from texpr.autoschedule.core.nest import Nest, extent
 from texpr.autoschedule.core.template import NO_REDUCTION, NOT_A_PRODUCT, NoMatch
 from texpr.autoschedule.gpu.gpu_costs import GPU_COSTS
 from texpr.autoschedule.gpu.shared_memory import is_product
 from texpr.ir.loop import For
 from texpr.schedule.analysis.access import Access
+from texpr.support.frozen_dataclass import frozen
 
 TALL = 16
 """Rows of an instruction's tile, for a warp (PTX ISA, `mma`)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Contraction:
     """The parts of a contraction: loops over rows, columns and terms; the reads that move with rows
     and with columns; loops around.

@@ -30,9 +30,10 @@ from texpr.ir.affine import linear
 from texpr.ir.build import integer
 from texpr.ir.loop import For
 from texpr.schedule.analysis.access import Access, unclamped
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Part:
     """Tiling of one loop over positions: positions of each thread, threads; blocks have what is
     left.
@@ -43,7 +44,7 @@ class _Part:
     threads: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Windows:
     """The parts of a sum over windows: the loop over channels, those over positions (outermost
     first), the loops around; the two reads.
@@ -175,7 +176,7 @@ def _channels_each(w: _Windows, parts: list[_Part]) -> int:
     return each
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _ThreadLoop:
     """A loop over threads.
 
@@ -257,7 +258,7 @@ def _scheduled(builder: ScheduleBuilder, w: _Windows) -> Scheduled | NoMatch:
     return Scheduled(positions or found.blocks)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _TermLoops:
     """The loops over terms, outside and inside of a tile."""
 

@@ -12,7 +12,6 @@ sums in the registers of threads.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
@@ -38,6 +37,7 @@ from texpr.ir.build import integer
 from texpr.ir.expr import Mul
 from texpr.ir.identities import is_rounded
 from texpr.schedule.structure.tensors import bytes_of
+from texpr.support.frozen_dataclass import frozen
 
 
 class WarpGemm:
@@ -125,7 +125,7 @@ def _by_threads(builder: ScheduleBuilder, c: Contraction) -> Scheduled | NoMatch
 # Warps.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Cores:
     """A kind of tensor cores: an instruction for factors of two types, and a name of those for
     their sums.
@@ -261,7 +261,7 @@ def _multiply(
             builder.apply("unroll", pair)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _RowLoops:
     """The loops that those over rows of a contraction become.
 

@@ -8,16 +8,16 @@ the operands.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from texpr.autoschedule.gpu.gpu_costs import GPU_COSTS
+from texpr.support.frozen_dataclass import frozen
 
 MOST_AXES = 3
 """Axes along which there are blocks: x, y and z."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Way:
     """A loop over tiles.
 

@@ -9,7 +9,6 @@ threads are folded over the lanes of warps, then over warps.
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import dataclass
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.handles import LoopHandle, handles, sum_loop
@@ -21,6 +20,7 @@ from texpr.ir.expr import Read, Tensor
 from texpr.ir.loop import For
 from texpr.ir.traverse import walk
 from texpr.schedule.structure.loops import free_name, stores
+from texpr.support.frozen_dataclass import frozen
 
 LANES = 32
 """Lanes of a warp (CUDA C++ Programming Guide)."""
@@ -30,7 +30,7 @@ _FOLDED = ("f32", "f64", "i32", "i64")
 """Types of which the lanes of a warp fold a number each."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Row:
     """Distribution of a row over threads: each of `warps` warps of 32 lanes has `vector` neighbours
     at a time; `parts` times if that is known.
@@ -46,7 +46,7 @@ class _Row:
         return self.warps * LANES * self.vector
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Rows:
     """A nest whose rows are summed, or that uses the sums of its rows.
 
@@ -262,7 +262,7 @@ def _held(builder: ScheduleBuilder, nests: list[Nest], depth: int, row: _Row) ->
     return sorted(made - apart, key=lambda t: t.name)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Shares:
     """The loops of a row that threads share.
 

@@ -5,7 +5,6 @@ blocks around them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import gcd, prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
@@ -22,6 +21,7 @@ from texpr.ir.identities import is_rounded
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables
 from texpr.schedule.analysis.access import Access, unclamped
+from texpr.support.frozen_dataclass import frozen
 
 ROW = 128
 """Bytes of a row of an operand that a warpgroup multiplies (PTX ISA, `wgmma`, 128-byte swizzle)."""
@@ -135,7 +135,7 @@ def shared_units(
     return buffer
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rows:
     """The distance of rows of a buffer in shared memory, so that lanes find their elements
     in different banks.

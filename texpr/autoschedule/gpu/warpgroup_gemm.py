@@ -17,7 +17,7 @@ Source: Lam, Software Pipelining: An Effective Scheduling Technique for VLIW Mac
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from math import prod
 
@@ -44,6 +44,7 @@ from texpr.ir.traverse import variables, walk
 from texpr.schedule.analysis.access import Access, unclamped
 from texpr.schedule.analysis.occupancy import resident
 from texpr.schedule.structure.tensors import bytes_of
+from texpr.support.frozen_dataclass import frozen
 
 THREADS = 128
 """Threads of a warpgroup."""
@@ -55,7 +56,7 @@ TILES = ((2, 256), (2, 128), (1, 256), (2, 64), (1, 128), (1, 64))
 """Warpgroups and columns of a block, from the most that operands are read for once to the least."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Tile:
     """The tile that a block computes at a time.
 
@@ -238,7 +239,7 @@ def _turned(access: Access, along: For, term: For) -> bool | None:
     return False if access.stride(term.var) == 1 else True if access.stride(along.var) == 1 else None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Loops:
     """The loops that those of a contraction become.
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 
 from texpr.compiler.html.highlight import style
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pane:
     """A titled part of a row; `body` is HTML."""
 

@@ -6,14 +6,15 @@ same element.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from texpr.graph.fusion.producer_consumer import tensor_bytes
 from texpr.ir.expr import Tensor
 from texpr.runtime.slabs import ALIGNMENT
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Arena:
     """Places of tensors in one block.
 

@@ -22,6 +22,7 @@ from texpr.graph.fusion.producer_consumer import tensor_bytes
 from texpr.graph.lowering.launch_sequence import Launch
 from texpr.ir.expr import Tensor
 from texpr.support.errors import CompileError
+from texpr.support.frozen_dataclass import frozen
 from texpr.targets import Artifact, Target, find_target, link_kernels, symbol_of
 
 WHERE = ("inside", "beside")
@@ -30,7 +31,7 @@ MOST_INSIDE = 64 << 20
 """Bytes that an object holds; LLVM reads them as text."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Exported:
     """A plan's export of itself.
 
@@ -52,7 +53,7 @@ class Exported:
     views: Mapping[Tensor, Tensor]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Library:
     """A program as code, what a C program is told of it, and the bytes that the caller gives it,
     if it asks for any.

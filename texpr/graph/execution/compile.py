@@ -5,7 +5,6 @@ the disk has of them.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Set
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,10 +17,11 @@ from texpr.graph.lowering.launch_sequence import Launches, make_launches
 from texpr.graph.passes import FUSE, IN_PLACE, SWEEP, apply_laws, optimize
 from texpr.ir.expr import Tensor
 from texpr.ir.tensor import Program
+from texpr.support.frozen_dataclass import frozen
 from texpr.support.options import current
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Settings:
     """Settings of the passes over a program.
 

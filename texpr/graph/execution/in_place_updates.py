@@ -14,17 +14,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from texpr.graph.fusion.producer_consumer import Decision, amount, tensor_bytes
 from texpr.graph.lowering.launch_sequence import Launch
 from texpr.ir.expr import Tensor
+from texpr.support.frozen_dataclass import frozen
 
 LEAST_BYTES = 1 << 18
 """Of variables, for which launches are put in order."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LaunchOrder:
     """Launches in two parts, the second of which cannot fail.
 

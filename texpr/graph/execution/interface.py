@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,9 +11,10 @@ from texpr.graph.capture.symbolic import Symbolic
 from texpr.graph.capture.variable import Variable
 from texpr.ir.expr import Tensor
 from texpr.ir.tensor import Program
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Interface:
     """Inputs that callers and variables give a program, and its results and updates.
 

@@ -13,7 +13,7 @@ kept to be read (`Decision`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from texpr.autodiff.cleanup.simplify import definitions, in_order, reads
@@ -26,6 +26,7 @@ from texpr.ir.expr import Axis, Const, Mul, Node, Read, Reduce, Tensor, Var
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import children, equal, free_variables, rewrite, walk
 from texpr.passes.analysis.equation_cycles import in_cycles
+from texpr.support.frozen_dataclass import frozen
 
 FLOPS_PER_BYTE = 4
 """Operations that take as long as moving a byte to a cache and back."""
@@ -37,7 +38,7 @@ save.
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Decision:
     """The decision to fuse a tensor into its readers, or not, with the reason.
 
@@ -94,7 +95,7 @@ def is_reduction(equation: Equation) -> bool:
     return any(isinstance(n, Reduce) for n in walk(equation.value))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Use:
     """A read of a tensor: how often it is made, and by which reduction."""
 

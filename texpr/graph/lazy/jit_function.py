@@ -9,7 +9,6 @@ import inspect
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, overload
 
 import numpy as np
@@ -29,6 +28,7 @@ from texpr.ir.dtypes import DType
 from texpr.runtime import gpu
 from texpr.support.errors import CallError
 from texpr.support.forks import held_over_forks
+from texpr.support.frozen_dataclass import frozen
 from texpr.support.options import current
 from texpr.support.suggest import did_you_mean, known_arguments
 
@@ -39,14 +39,14 @@ MOST_VARIANTS = 8
 """Traces for arguments of one structure that are kept: for modules in other modes."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Static:
     """A value that is part of the structure."""
 
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Trace:
     """A function's computation for arguments of one structure.
 

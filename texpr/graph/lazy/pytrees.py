@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any
 
+from texpr.support.frozen_dataclass import frozen
 
-@dataclass(frozen=True, slots=True)
+
+@frozen
 class Tree:
     """The shape of nested containers: `kind` with `names` of what they hold; a leaf where there
     is no kind.

@@ -5,7 +5,6 @@ results.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from texpr.ir import expr
 from texpr.ir.dtypes import DType, from_numpy
 from texpr.ir.tensor import Program
 from texpr.support.errors import CallError
+from texpr.support.frozen_dataclass import frozen
 
 
 class Number(Tensor):
@@ -144,7 +144,7 @@ class Tracing(Capture):
                     parameter.grad, value.grad = found if before is None else before + found, None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GradientFlow:
     """Gradients through a call from outside: it is one call of a program.
 
@@ -189,7 +189,7 @@ class GradientFlow:
                 result.node, result.index, result.requires_grad = node, place, True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Effects:
     """Effects of a call besides updates of variables.
 

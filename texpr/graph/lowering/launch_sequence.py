@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from texpr.compiler import CompiledKernel
 from texpr.graph.fusion.flops import operations
@@ -17,13 +17,14 @@ from texpr.ir.expr import Tensor, Var, index, plain
 from texpr.ir.shapes import bind_sizes
 from texpr.ir.tensor import Program
 from texpr.runtime.call.kernel_sequence import SWEPT
+from texpr.support.frozen_dataclass import frozen_by_identity
 
 KernelOf = Callable[[Program, Mapping[Var, int], Set[str]], CompiledKernel]
 """The kernel of a program at some sizes, with the names of inputs that have the same values from
 call to call."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Launch:
     """One kernel of a plan.
 
@@ -104,7 +105,7 @@ class Launch:
             )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Launches:
     """The launches of a program.
 

@@ -9,7 +9,7 @@ others can be left out by name. `TEXPR_PRINT=after:cse` prints the program after
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -29,6 +29,7 @@ from texpr.ir.tensor import Program
 from texpr.ir.verifier.program import verify_program
 from texpr.passes import desugar, hoist
 from texpr.support.errors import CallError
+from texpr.support.frozen_dataclass import frozen
 from texpr.support.instrumentation import run_passes
 from texpr.support.suggest import did_you_mean
 
@@ -50,7 +51,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stage:
     """A pass by name.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
 import numpy as np
@@ -42,6 +42,7 @@ from texpr.ir.expr import (
 )
 from texpr.ir.interpreter.arithmetic import binary, literal_array, quiet
 from texpr.ir.traverse import children, equal, rewrite
+from texpr.support.frozen_dataclass import frozen
 
 Found = dict[str, Expr]
 """The expression that each name of a pattern stands for."""
@@ -71,7 +72,7 @@ LITERALS = "abn"
 MOST_ROUNDS = 8
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Law:
     """`before` is written as `after` wherever it stands.
 

@@ -22,6 +22,7 @@ from texpr.graph.report.roofline import least_seconds
 from texpr.ir.dtypes import F32, DType
 from texpr.runtime.native import native_library
 from texpr.support.files import write_file
+from texpr.support.frozen_dataclass import frozen
 from texpr.support.table import Table
 
 _TABLE = Table(
@@ -39,7 +40,7 @@ _TABLE = Table(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Event:
     """One kernel, one run.
 
@@ -56,7 +57,7 @@ class Event:
     thread: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Row:
     """All runs of one kernel.
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from texpr.support.frozen_dataclass import frozen
 from texpr.support.table import Table
 
 _TABLE = Table({"operator": "<", "calls": ">", "ms": ">.3f", "GFLOP/s": ">.2f", "shapes": "<"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Timing:
     """The time of one launch.
 

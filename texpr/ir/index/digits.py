@@ -11,7 +11,7 @@ reads of T, which provers ask of what they get.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import takewhile
 from typing import TypeVar
 
@@ -22,6 +22,7 @@ from texpr.ir.expr import Compare, Const, Expr, FloorDiv, Max, Min, Node, Read, 
 from texpr.ir.loop import Alloc, Barrier, For, If, Prefetch, Stmt, Store
 from texpr.ir.loop_kind import PARALLEL, SERIAL, UNROLLED, InstructionNest, LoopKind
 from texpr.ir.traverse import rewrite, statements, tensors, variables, walk
+from texpr.support.frozen_dataclass import frozen_by_identity
 
 N = TypeVar("N", bound=Node)
 
@@ -33,7 +34,7 @@ def replaced(root: N, values: Mapping[Var, Expr]) -> N:
     return rewrite(root, lambda n: values.get(n) if isinstance(n, Var) else fold(n))  # type: ignore[return-value]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Digits:
     """A number that one or more loops count from 0.
 
@@ -48,7 +49,7 @@ class Digits:
     of: Mapping[Var, Expr]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Run:
     """Loops with nothing but each other and conditions inside, which count one number together.
 

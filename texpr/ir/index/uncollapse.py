@@ -25,11 +25,12 @@ from texpr.ir.index.digits import COUNT, Run, replaced, runs
 from texpr.ir.loop import For, If, Kernel, Prefetch, Stmt, Store
 from texpr.ir.printing.expr import show
 from texpr.ir.traverse import rewrite, statements, tensors, variables, walk
+from texpr.support.frozen_dataclass import frozen_by_identity
 
 N = TypeVar("N", bound=Node)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Parted:
     """A kernel with its joined loops parted.
 
@@ -106,7 +107,7 @@ def parted_statement(s: Stmt) -> Stmt:
     return _parted_top(s).after
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class _Joint:
     """One loop, or tiles of one, parted into two.
 

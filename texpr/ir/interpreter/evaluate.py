@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -47,12 +46,13 @@ from texpr.ir.interpreter.arithmetic import (
     order_key,
 )
 from texpr.ir.traverse import children
+from texpr.support.frozen_dataclass import frozen
 
 BLOCK = 1 << 20
 """Points evaluated together."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lanes:
     """Values at many points, and where they do not exist (None: nowhere). Both broadcast to the
     shape of the points.
@@ -62,7 +62,7 @@ class Lanes:
     bad: Array | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Buffer:
     """The elements of a tensor, types that NumPy lacks as f32, and which of them are defined
     (None: all).
@@ -72,7 +72,7 @@ class Buffer:
     defined: Array | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Points:
     """A grid of instances: the value of every variable, as an array that broadcasts to `shape`;
     `active` says which points exist.

@@ -5,7 +5,6 @@ complaint is a bug of ours.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from texpr.ir.dtypes import BOOL, I64
 from texpr.ir.expr import Const, Expr, Tensor, Var
@@ -33,6 +32,7 @@ from texpr.ir.store_kind import ASYNCHRONOUS, ATOMIC, NONTEMPORAL
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import walk
 from texpr.ir.verifier.expr import UPDATES, WRITE_GUARDS, check, verify_expr
+from texpr.support.frozen_dataclass import frozen
 
 
 def verify_program(program: Program) -> None:
@@ -152,7 +152,7 @@ def _verify_invoke(unit: Invoke, tensors: Iterable[Tensor]) -> None:
             )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Place:
     """A statement, and the variables and tensors in scope there."""
 

@@ -5,7 +5,7 @@ or constant.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from texpr.ir.dtypes import DTYPES
 from texpr.lang.elaboration.function_calls import YIELDING, is_scalar_function
@@ -14,6 +14,7 @@ from texpr.lang.elaboration.pack_splits import AxisSpec, axes_of
 from texpr.lang.syntax import tree
 from texpr.lang.syntax.parser import parse_program
 from texpr.support.errors import CheckError
+from texpr.support.frozen_dataclass import frozen, frozen_by_identity
 from texpr.support.source import Source, Span
 from texpr.support.spelling import suggestion
 
@@ -23,7 +24,7 @@ Find = Callable[[tree.Use, tree.Word, str], Source]
 KINDS = ("float", "int", "num", "any")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TypeVariableSpec:
     """`T: float`; `kind` is one of `float int num any`."""
 
@@ -31,7 +32,7 @@ class TypeVariableSpec:
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InputSpec:
     """An input or output as declared.
 
@@ -50,7 +51,7 @@ class InputSpec:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConstantSpec:
     """A compile-time constant. `dtype` is its stated type or None; without a default it must be
     given.
@@ -62,7 +63,7 @@ class ConstantSpec:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class OpDeclaration:
     """An `op` of a text. `elaborate` makes a Program of it for dtypes and constants."""
 
@@ -87,7 +88,7 @@ class OpDeclaration:
         return self.tree.name.span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Module:
     """All that one text declares, and what it `use`s: operators of other texts in `imported`, their
     functions beside its own.

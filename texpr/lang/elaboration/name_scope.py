@@ -16,6 +16,7 @@ from texpr.lang.syntax import tree
 from texpr.lang.syntax.advice import TYPES
 from texpr.support.errors import CheckError
 from texpr.support.fixes import Fix, Write
+from texpr.support.frozen_dataclass import frozen
 from texpr.support.source import Span
 from texpr.support.spelling import nearest
 
@@ -50,7 +51,7 @@ class Use(NamedTuple):
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scope:
     """Names bound where an expression stands, and how it is read.
 

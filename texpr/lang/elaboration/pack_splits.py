@@ -8,13 +8,13 @@ one of the result alone, as for NumPy's `stack` and `expand_dims`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from texpr.lang.syntax import tree
+from texpr.support.frozen_dataclass import frozen
 from texpr.support.spelling import counted
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AxisSpec:
     """A constant that is the length of the first pack of an input.
 

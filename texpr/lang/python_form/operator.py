@@ -19,7 +19,6 @@ import ast
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from texpr.ir.dtypes import DTYPES
@@ -38,12 +37,13 @@ from texpr.lang.syntax import tree
 from texpr.lang.syntax.characters import as_source
 from texpr.lang.syntax.parser import parse_part
 from texpr.support.errors import Error
+from texpr.support.frozen_dataclass import frozen
 from texpr.support.spelling import counted, suggestion
 
 _WIDTH = 100
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Traced:
     """The text of a traced function: operators it calls, then its own.
 

@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any
 
 from texpr.ir.dtypes import DTYPES
@@ -27,12 +26,13 @@ from texpr.lang.python_form.traced import (
     operand,
     refused,
 )
+from texpr.support.frozen_dataclass import frozen_by_identity
 
 Trace = Any
 _TRACE: ContextVar[Trace] = ContextVar("texpr_trace", default=None)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Range:
     """`lo..hi`, the default of an index: `lambda k=tx.range(0, n): ...`."""
 

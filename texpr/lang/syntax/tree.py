@@ -2,40 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from texpr.support.frozen_dataclass import frozen_by_identity
 from texpr.support.source import Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Tree:
     """A piece of syntax."""
 
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Word(Tree):
     """A name where it is declared or called."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Number(Tree):
     """A literal; `value` is an int, float or bool."""
 
     value: int | float | bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Name(Tree):
     """A name in an expression."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Unary(Tree):
     """`-x` or `not x`."""
 
@@ -43,7 +42,7 @@ class Unary(Tree):
     operand: Tree
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Binary(Tree):
     """`lhs operator rhs`: arithmetic, `and`, `or`."""
 
@@ -52,7 +51,7 @@ class Binary(Tree):
     rhs: Tree
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Comparison(Tree):
     """A chain `a <= b < c`: one operand more than operators."""
 
@@ -60,7 +59,7 @@ class Comparison(Tree):
     operands: tuple[Tree, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Conditional(Tree):
     """`if cond then then else orelse`."""
 
@@ -69,21 +68,21 @@ class Conditional(Tree):
     orelse: Tree
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Group(Tree):
     """`(c, h)`: one grouped dimension."""
 
     items: tuple[Tree, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class PackName(Tree):
     """`*s` as an index or argument."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Guard(Tree):
     """A guard behind `|`: a mode, or a value."""
 
@@ -91,7 +90,7 @@ class Guard(Tree):
     value: Tree | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Access(Tree):
     """`X[i, j | guard]`."""
 
@@ -100,7 +99,7 @@ class Access(Tree):
     guard: Guard | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Keyword(Tree):
     """`axis=2` among the arguments of a call."""
 
@@ -108,7 +107,7 @@ class Keyword(Tree):
     value: Tree
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Call(Tree):
     """`name(arguments)`: a scalar function, cast, `fn` or operator."""
 
@@ -116,7 +115,7 @@ class Call(Tree):
     arguments: tuple[Tree, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Range(Tree):
     """`lo..hi`."""
 
@@ -124,7 +123,7 @@ class Range(Tree):
     hi: Tree
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Binder(Tree):
     """`k`, `*s` or `k in lo..hi`."""
 
@@ -133,7 +132,7 @@ class Binder(Tree):
     range: Range | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Reduction(Tree):
     """`op<parameter>(binders where where: body)`."""
 
@@ -144,7 +143,7 @@ class Reduction(Tree):
     body: Tree
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class PackDim(Tree):
     """`*A` or `*A:length`."""
 
@@ -152,7 +151,7 @@ class PackDim(Tree):
     length: Tree | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Type(Tree):
     """`f32[N, (C, H)] in 0..V distinct`."""
 
@@ -162,7 +161,7 @@ class Type(Tree):
     distinct: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Declaration(Tree):
     """`X: f32[N]`, with a default where it is an optional input."""
 
@@ -171,7 +170,7 @@ class Declaration(Tree):
     default: Tree | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Constant(Tree):
     """`S = 1` or `eps: f32 = 1e-5` after `;`."""
 
@@ -180,7 +179,7 @@ class Constant(Tree):
     default: Tree | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class TypeVariable(Tree):
     """`T` or `T: float`."""
 
@@ -188,7 +187,7 @@ class TypeVariable(Tree):
     kind: Word | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Target(Tree):
     """A left side: `Y[n, k | drop]`."""
 
@@ -197,14 +196,14 @@ class Target(Tree):
     guard: Guard | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Let(Tree):
     """`let V: f32[L + 1]`."""
 
     declaration: Declaration
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Equation(Tree):
     """`targets update value for ranges where where`; `update` is `=`, `+=`, `*=`, `max=` or
     `min=`.
@@ -217,7 +216,7 @@ class Equation(Tree):
     where: Tree | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Operator(Tree):
     """An `op`. `body` is None for an `extern op`; `inside` is where its body begins."""
 
@@ -231,7 +230,7 @@ class Operator(Tree):
     inside: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Function(Tree):
     """`fn gelu(v) = ...`."""
 
@@ -240,7 +239,7 @@ class Function(Tree):
     body: Tree
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Use(Tree):
     """`use "math.tx": gelu, softmax` or `use ops: softmax`; `origin` is the path or the
     library's name.
@@ -251,7 +250,7 @@ class Use(Tree):
     names: tuple[Word, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Header(Tree):
     """The inputs and outputs of a listing of a kernel."""
 

@@ -8,7 +8,6 @@ parameter its `grad`. What a program changes, such as running statistics, is com
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from texpr.graph import Capture, Variable
@@ -24,9 +23,10 @@ from texpr.nn.core import pytree
 from texpr.nn.core.protocol import ModuleLike
 from texpr.runtime.gpu import HOST
 from texpr.support.errors import CallError
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CapturedCall:
     """A module's computation for inputs of some shapes.
 

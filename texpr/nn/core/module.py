@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -25,6 +24,7 @@ from texpr.nn.core.registry import Registry
 from texpr.runtime import gpu
 from texpr.support.elsewhere import LAYER
 from texpr.support.errors import CallError, CheckpointError
+from texpr.support.frozen_dataclass import frozen
 from texpr.support.options import current
 from texpr.support.suggest import KnowsArguments, suggests
 from texpr.support.warn import warn
@@ -488,7 +488,7 @@ def as_symbolic(value: object, capture: CaptureLike, dtype: DType | None) -> Sym
     return capture.constant(given.array, dtype=given.dtype)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _CompiledCall:
     """A compiled forward pass, and how its results are nested."""
 

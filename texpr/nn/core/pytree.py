@@ -5,7 +5,7 @@ compute.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Any
 
@@ -14,9 +14,10 @@ import numpy as np
 from texpr.graph import Symbolic, Variable
 from texpr.graph.lazy.pytrees import Tree, flattened
 from texpr.support.errors import CallError
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Plain:
     """A value that is no tensor. 1, 1.0 and True are equal and say different things, and so do
     0.0 and -0.0.
@@ -27,7 +28,7 @@ class Plain:
     value: Hashable
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Skeleton:
     """Nested containers without their tensors, which are None among `values`: what a captured
     program depends on.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,10 @@ from texpr import ops
 from texpr.graph import Symbolic
 from texpr.graph.lazy import Tensor
 from texpr.support.errors import CallError
+from texpr.support.frozen_dataclass import frozen_by_identity
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class PackedSequence:
     """Sequences beside each other, with how long each is: shapes do not depend on data, so one
     program serves all lengths.

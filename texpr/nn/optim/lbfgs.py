@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 
 import numpy as np
 
@@ -20,12 +20,13 @@ from texpr.nn.optim.argument_types import Params
 from texpr.nn.optim.line_search import Point, strong_wolfe
 from texpr.nn.optim.optimizer import Optimizer
 from texpr.support.errors import CallError, CheckpointError
+from texpr.support.frozen_dataclass import frozen
 
 CURVED = 1e-10
 """Least product of a step and the change of the gradient that shows positive curvature."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _History:
     """The last steps and what they changed in the gradient, newest first, with room for more; then
     the step that is not among them yet.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import sqrt
 
 from texpr.graph.lazy import Tensor
+from texpr.support.frozen_dataclass import frozen
 
 ENOUGH, FLAT = 1e-4, 0.9
 """Share of the slope that a step must gain, and how flat the end must be compared with the
@@ -14,7 +14,7 @@ beginning.
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Point:
     """A point of the search: the loss, its gradient, and the slope in the direction."""
 

@@ -9,7 +9,6 @@ captured program, so it does not matter whether a loss of `texpr.nn` or a functi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from texpr.graph.capture.variable import Variable
 from texpr.ir.expr import Tensor
 from texpr.ir.interpreter.tensor import reads
 from texpr.ir.tensor import Invoke
+from texpr.support.frozen_dataclass import frozen
 
 _SUMS, _MEANS = ("sum_all", "reduce_sum"), ("mean_all", "reduce_mean")
 _SAME = frozenset(
@@ -41,7 +41,7 @@ _LIMITS = frozenset({"maximum", "clip", "clip_between"})
 """Operators that keep a number that a loss divides by away from 0."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Divisor:
     """The number by which a loss divides its sum over the batch.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from texpr.nn.training.loss_divisor import SUM, Divisor, divisor_of
 from texpr.nn.training.precision import LossScale, MixedCapture, narrow_dtype
 from texpr.runtime.call.signal_guard import deferred_interrupts
 from texpr.support.errors import CallError, CompileError
+from texpr.support.frozen_dataclass import frozen
 from texpr.support.warn import warn
 
 LossFunction = Callable[[Any, Any], Any]
@@ -303,7 +303,7 @@ class TrainingStep:
             return Plan(capture, self._append_updates(capture, gradients))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CapturedLoss:
     """A program of the loss and the output.
 

@@ -5,7 +5,6 @@ known when the program is made.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from texpr.onnx.converters import converter
 from texpr.onnx.graph_conversion import Node
 from texpr.onnx.operator_definitions import each, wide, written
 from texpr.onnx.values import Known
+from texpr.support.frozen_dataclass import frozen
 
 _NEAR = """op nearest<T>(X: T[*A:axis, N, *B], P: i64[M]; axis = 0) -> Y: T[*A, M, *B] {
   Y[*a, i, *b] = X[*a, P[i], *b | clamp]
@@ -40,7 +40,7 @@ _ROUNDED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Way:
     """A way of resizing, by the attributes of a node.
 
@@ -79,7 +79,7 @@ class _Way:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Taps:
     """Elements that are summed along an axis.
 

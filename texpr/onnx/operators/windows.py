@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -11,11 +10,12 @@ from texpr.ir.dtypes import I32
 from texpr.onnx.converters import converter
 from texpr.onnx.graph_conversion import Node
 from texpr.onnx.operator_definitions import at, axes, each, number, ranges, typed, wide, written
+from texpr.support.frozen_dataclass import frozen
 
 _AUTO = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Window:
     """Places of windows, by axis.
 

@@ -5,7 +5,7 @@ is computed from shapes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,9 +13,10 @@ from texpr.ir.dtypes import I64
 from texpr.onnx.values import Known
 from texpr.onnx.writing.graph import Graph, Value, Written
 from texpr.support.errors import CallError
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Named:
     """A dimension.
 

@@ -5,7 +5,6 @@ and gathers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -14,12 +13,13 @@ from texpr.ir.dtypes import BOOL, I64
 from texpr.ir.interpreter.evaluate import place
 from texpr.onnx.writing.graph import Graph, Value, known
 from texpr.onnx.writing.scalar_nodes import Scalars
+from texpr.support.frozen_dataclass import frozen
 
 LAST = -(1 << 63)
 """An end of a slice that lies before every element."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reader:
     """Reads tensors for every instance of an equation: results have an axis for each of its index
     variables, of extent 1 where they do not depend on it.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -15,12 +15,13 @@ from texpr.onnx.onnx_package import library
 from texpr.onnx.validation import check_types
 from texpr.onnx.values import Known
 from texpr.support.errors import CallError
+from texpr.support.frozen_dataclass import frozen
 
 OLDEST_WRITTEN = 21
 """The version of ONNX's operators since which GroupNormalization has a weight for each channel."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Value:
     """A tensor of the graph.
 
@@ -39,7 +40,7 @@ class Value:
         return prod(self.shape)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Written:
     """A node.
 

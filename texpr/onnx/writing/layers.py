@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -16,11 +16,12 @@ from texpr.ir.shapes import caller_shape
 from texpr.ir.tensor import Program
 from texpr.onnx.writing.graph import Graph, Inexpressible, Value, known
 from texpr.onnx.writing.structure import written
+from texpr.support.frozen_dataclass import frozen
 
 Shape = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Invoked:
     """A call of an operator of the library.
 
@@ -95,7 +96,7 @@ def call(graph: Graph, operator: Op | None, program: Program, args: Sequence[Val
         return written(graph, program, args)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Direct:
     """An operator of ONNX that takes the library operator's inputs as they are.
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from texpr.ir.interpreter.arithmetic import compute_dtype
 from texpr.onnx.writing.graph import Graph, Inexpressible, Value, known
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Piece:
     """A box of a tensor.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from string import ascii_letters
 
@@ -14,6 +13,7 @@ from texpr.ir.expr import Reduce
 from texpr.ir.interpreter.arithmetic import compute_dtype, identity
 from texpr.onnx.writing.graph import Graph, Inexpressible, Value, known
 from texpr.onnx.writing.scalar_nodes import Scalars
+from texpr.support.frozen_dataclass import frozen
 
 _OPS = {
     "sum": "ReduceSum",
@@ -25,7 +25,7 @@ _OPS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reducer:
     """Reduces axes at the end of the instances, or any."""
 

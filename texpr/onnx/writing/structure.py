@@ -5,7 +5,7 @@ affine, clamped or computed places.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from texpr.onnx.writing.scalar_nodes import Scalars
 from texpr.onnx.writing.scatter import scattered
 from texpr.passes.tensor.fix_sizes import specialize
 from texpr.passes.tensor.inline_calls import expand_packs
+from texpr.support.frozen_dataclass import frozen
 
 _COMBINED = {"add": "Add", "mul": "Mul", "max": "Max", "min": "Min"}
 _FOLDED = {"add": "sum", "mul": "prod", "max": "max", "min": "min"}
@@ -138,7 +139,7 @@ class Equations:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scope:
     """Index variables and their instances. The value of an expression has an axis for each, of
     extent 1 where it does not depend on it.

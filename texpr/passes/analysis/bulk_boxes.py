@@ -4,7 +4,6 @@ elements lie one after the other.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from texpr.ir.affine import linear
@@ -14,9 +13,10 @@ from texpr.ir.loop import For, Stmt, Store, copy_of, is_bulk
 from texpr.ir.loop_kind import SERIAL
 from texpr.ir.traverse import equal, substitute, variables
 from texpr.passes.analysis.row_major import flat_index
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Box:
     """The box of a bulk copy.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 
 from texpr.ir.affine import Linear, linear
 from texpr.ir.build import integer
@@ -17,9 +16,10 @@ from texpr.ir.store_kind import ATOMIC
 from texpr.ir.traverse import equal, substitute, variables, walk
 from texpr.passes.analysis.row_major import flat_index
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Match:
     """An access of the nest for each tensor of a pattern."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from texpr import poly
@@ -17,6 +17,7 @@ from texpr.ir.traverse import children, rewrite, statements, walk
 from texpr.passes.analysis.collapsed_dimensions import joined_temporaries, with_joined
 from texpr.passes.analysis.intervals import interval
 from texpr.passes.loop.drop_hints import drop_hints
+from texpr.support.frozen_dataclass import frozen
 
 STACK_BYTES = 16 * 1024
 """Larger buffers live on the heap."""
@@ -26,7 +27,7 @@ PARTS = 64
 """Ranges of a loop that run at once, at most, where each needs a buffer that callers give."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Access:
     """Indices of one read or write of a temporary with the loops around it."""
 
@@ -34,7 +35,7 @@ class _Access:
     loops: tuple[For, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Home:
     """Place of a temporary: inside the last of `loops` (at the top if there are none), as the
     tensor `small`.

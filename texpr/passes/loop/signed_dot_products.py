@@ -8,7 +8,7 @@ of a product one after the other, what is taken off is summed once before them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf, prod
 
 from texpr.ir.affine import ceiling
@@ -21,6 +21,7 @@ from texpr.ir.loop_kind import SERIAL, UNROLLED, VECTOR, InstructionNest
 from texpr.ir.traverse import rewrite, variables, walk
 from texpr.passes.analysis.match_nest import Match, unify
 from texpr.passes.analysis.substitution import with_fresh_variables
+from texpr.support.frozen_dataclass import frozen
 
 SIGNED, MIXED = "vpdpbssd", "vpdpbusd"
 OFFSET = 128
@@ -28,7 +29,7 @@ LARGEST = 16 << 10
 """Bytes of sums that are kept for loops around."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Sum:
     """A loop over groups of terms with nothing in it but one instruction, in loops that are written
     out.

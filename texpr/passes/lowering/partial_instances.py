@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import gcd
 
 from texpr import poly
@@ -14,9 +14,10 @@ from texpr.ir.tensor import Equation
 from texpr.ir.traverse import variables
 from texpr.passes.analysis.iteration_ranges import nested
 from texpr.passes.analysis.substitution import folded
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Time:
     """A loop and what its variable says: the time is the variable plus `start`."""
 
@@ -25,7 +26,7 @@ class Time:
     extent: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Chart:
     """The instances of an equation, as the loops around it and variables that are still free tell
     them.

@@ -8,7 +8,6 @@ Muller and Popescu, Tight and Rigorous Error Bounds, 2017).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 
 from texpr.ir.expr import Expr
@@ -16,11 +15,12 @@ from texpr.passes.math.coefficients import EXP2_SHORT, EXP_F64, LN2_F64, LOG2_SH
 from texpr.passes.math.logarithm import split
 from texpr.passes.math.power import log_pair
 from texpr.passes.math.primitives import Arithmetic, Operand
+from texpr.support.frozen_dataclass import frozen
 
 Pair = tuple[Expr, Expr | None]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pairs:
     """Operations of pairs over the f64 arithmetic `m`."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 from texpr.ir.dtypes import F32
@@ -26,9 +25,10 @@ from texpr.passes.math.coefficients import (
     TANH_F32,
 )
 from texpr.passes.math.primitives import SCALE, Arithmetic
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reduced:
     """x = n ln 2 + r, with `high` the part of r that has no rounding error and `shifted` n as
     `Arithmetic.nearest` has it.

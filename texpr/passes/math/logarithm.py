@@ -6,15 +6,15 @@ The exponent is kept negated (k), since 0 * -ln 2 = -0 keeps the sign of a zero 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from texpr.ir.dtypes import F32
 from texpr.ir.expr import Expr
 from texpr.passes.math.coefficients import LN2_F64, LOG2_F32, LOG2E_F32, LOG2E_F64, LOG_F32, LOG_F64
 from texpr.passes.math.primitives import Arithmetic
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parts:
     """x = 2^-k (1 + f + low); `low` is a rounding error, None where there is none."""
 

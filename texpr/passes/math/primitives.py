@@ -5,17 +5,17 @@ numbers as operands too.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from texpr.ir.build import literal
 from texpr.ir.dtypes import F32, F64, I32, I64, DType, numpy_dtype
 from texpr.ir.expr import Add, Call, Cast, Compare, Const, Div, Expr, Mul, Neg, Select, Sub
+from texpr.support.frozen_dataclass import frozen
 
 TO_BITS, FROM_BITS, SCALE, RARELY = "to_bits", "from_bits", "scale", "rarely"
 Operand = Expr | float | int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Arithmetic:
     """Operations on floats of type `real` and on integers of the same width.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from texpr.ir.build import add, integer, maximum, mul
 from texpr.ir.expr import Expr, Node, index
@@ -23,9 +22,10 @@ from texpr.ir.loop import (
 from texpr.ir.loop_kind import Block, Cluster, LoopKind, Thread
 from texpr.ir.store_kind import ASYNCHRONOUS
 from texpr.ir.traverse import equal, walk
+from texpr.support.frozen_dataclass import frozen, frozen_by_identity
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unproven:
     """A fault: a rule of asynchronous copies, or of products, that is not proven.
 
@@ -45,7 +45,7 @@ class Unproven:
     copy: Store
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class TimelinePoint:
     """A statement with the loops and conditions around it, and its position between commits, waits
     and barriers.
@@ -93,7 +93,7 @@ class TimelinePoint:
         return self.last_cluster_barrier if self.multicast_axes else self.last_barrier
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Use:
     """An access to a buffer that copies fill; of what is begun there, the commit that makes it
     part of a group in any case.

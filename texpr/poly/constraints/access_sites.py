@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from texpr.ir.build import add, compare, conjunction, maximum, minimum, neg, select, sub
 from texpr.ir.expr import Add, And, Axis, Const, Expr, Guard, Mul, Or, Read, Reduce, Select, Sub, Var, index
 from texpr.ir.traverse import children, walk
 from texpr.poly.constraints.conversion import Converter
 from texpr.poly.constraints.linear_forms import Conjunction, Truth, conjoined
+from texpr.support.frozen_dataclass import frozen_by_identity
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Site:
     """A read or a reduction.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from texpr.ir.build import integer, negation
 from texpr.ir.expr import Axis, Expr, Not, Var, index
@@ -15,6 +14,7 @@ from texpr.ir.traverse import statements
 from texpr.poly.constraints.conversion import Converter
 from texpr.poly.constraints.linear_forms import ALWAYS, conjoined
 from texpr.poly.constraints.solver import Assumptions, OutOfQuota, run_within_quota
+from texpr.support.frozen_dataclass import frozen_by_identity
 
 
 def always(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr] = ()) -> bool:
@@ -78,7 +78,7 @@ def _with_uncollapsed_loops(
     return negation(last), [Axis(n.var, index(0), n.extent) for n in loops], conditions
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class _Facts:
     """The facts about the values of some axes.
 

@@ -10,10 +10,10 @@ so they are tuples, which take half the time of frozen data classes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from texpr.ir.expr import Expr, Var, index
+from texpr.support.frozen_dataclass import frozen_by_identity
 
 CASES_LIMIT = 32
 """More cases than this are given up: the value or the condition counts as unknown."""
@@ -23,7 +23,7 @@ them exclude each other.
 """
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Unknown:
     """An integer that is not a variable of the program.
 

@@ -8,7 +8,6 @@ where `n` is a small number.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from texpr.ir.affine import same_value
 from texpr.ir.build import compare, conjunction, fold
@@ -19,6 +18,7 @@ from texpr.poly.constraints.conversion import Converter
 from texpr.poly.constraints.linear_forms import Conjunction, Form
 from texpr.poly.constraints.solver import Question, System
 from texpr.poly.dependence.kernel_model import Nest, Statement
+from texpr.support.frozen_dataclass import frozen_by_identity
 
 LENGTHS = (1, 2, 3, 4)
 """The lengths of inner loops that are looked at."""
@@ -29,7 +29,7 @@ def is_tile_digit(nest: Nest, var: Var) -> bool:
     return isinstance(nest.parted.values.get(var), FloorDiv | Mod)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class TileDigit:
     """A set of instances for which the loops of the kernel are linear in the loops that the proofs
     see.

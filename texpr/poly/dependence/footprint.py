@@ -5,7 +5,6 @@ edge clips.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 
 from texpr.ir.affine import Linear, ceiling, linear, same_value
 from texpr.ir.build import add, compare, conjunction, disjunction, integer, mul, sub
@@ -25,9 +24,10 @@ from texpr.poly.dependence.kernel_model import (
     subkernel,
     within_extent,
 )
+from texpr.support.frozen_dataclass import frozen_by_identity
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Footprint:
     """The elements `bases[d] <= i < bases[d] + extents[d]` along each dimension. It may reach
     outside the tensor.
@@ -41,7 +41,7 @@ class Footprint:
     extents: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class _Use:
     """A read or a store with the loops inside the iteration that enclose it, outermost first,
     and when it happens.

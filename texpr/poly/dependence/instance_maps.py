@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations_with_replacement, product
 
 from texpr.ir.build import fold
@@ -21,11 +20,12 @@ from texpr.poly.constraints.linear_forms import (
 )
 from texpr.poly.constraints.solver import Question, Region, System
 from texpr.poly.dependence.kernel_model import Nest, Statement, shared_by
+from texpr.support.frozen_dataclass import frozen_by_identity
 
 Case = tuple[Conjunction, Conjunction, tuple[Form, ...]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Image:
     """A statement of the new kernel and the statement it comes from.
 

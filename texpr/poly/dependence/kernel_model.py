@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from itertools import product, takewhile
 
@@ -28,9 +28,10 @@ from texpr.poly.constraints.linear_forms import (
 )
 from texpr.poly.constraints.solver import Assumptions
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import frozen_by_identity
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Access:
     """An access of a statement to a tensor: in each case, the instances and the element.
 
@@ -46,7 +47,7 @@ class Access:
     exact: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Statement:
     """A store with the loops around it.
 
@@ -72,7 +73,7 @@ class Statement:
         return count
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Nest:
     """The statements of a kernel in textual order, and what is known of its sizes.
 

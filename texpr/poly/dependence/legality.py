@@ -10,7 +10,7 @@ and its lexicographic minimum the example shown to the user.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 
 from texpr.ir.affine import linear
@@ -37,6 +37,7 @@ from texpr.poly.dependence.kernel_model import (
 from texpr.poly.dependence.reversed_pairs import ReversedPairs
 from texpr.poly.dependence.value_flow import mentions
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import frozen, frozen_by_identity
 from texpr.support.unread import is_unread
 
 SOURCE, SINK, NEW_SOURCE, NEW_SINK = 1, 2, 3, 4
@@ -45,7 +46,7 @@ SOURCE, SINK, NEW_SOURCE, NEW_SINK = 1, 2, 3, 4
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Conflict:
     """Two instances that use one element, the source first, and that must not change places: the
     smallest example.
@@ -66,7 +67,7 @@ class Conflict:
     sink: tuple[Store, dict[str, int]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class AccessPair:
     """Two accesses to one tensor; a dependence where they meet and the source runs first."""
 

@@ -16,13 +16,14 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import combinations, groupby
 
 from texpr.ir.loop import For
 from texpr.poly.constraints.linear_forms import Conjunction, Constraint, Form, Key, Unknown, variable
 from texpr.poly.constraints.solver import Question, Row, merge_cases
 from texpr.poly.dependence.kernel_model import Access, Nest, Statement
+from texpr.support.frozen_dataclass import frozen_by_identity
 
 FIRST, NEXT = 1, 2
 
@@ -73,7 +74,7 @@ def _is_affine(s: Statement) -> bool:
     return not any(isinstance(k, Unknown) and not k.shared for form in forms for k, _ in form.terms)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class _RenamedStatement:
     """A statement over the loops of the first copy.
 
@@ -212,7 +213,7 @@ class _Copies:
         return True
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class _Run:
     """Loops that follow each other: one loop that counts through all of them.
 

@@ -5,7 +5,7 @@ after the other?
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import TypeVar
 
@@ -20,13 +20,14 @@ from texpr.poly.dependence.last_writer import writer_instance
 from texpr.poly.dependence.merged_copies import merge_copies
 from texpr.poly.dependence.value_flow import mentions, parameters
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import frozen, frozen_by_identity
 
 READ, CLOBBER, WRITE = 1, 2, 3
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Overwrite:
     """An element that is still needed when another one takes its place: the smallest example.
 
@@ -46,7 +47,7 @@ class Overwrite:
     reader: tuple[Store, dict[str, int]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class _LivePair:
     """Instances of a read and of a write between the last write of the element that is read and the
     read.
@@ -157,7 +158,7 @@ def _live_pairs(nest: Nest, tensor: Tensor, d: int) -> Iterator[_LivePair]:
             yield from (_LivePair(reader, writer, keys, region) for _, region in live)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class _Clash:
     """A read of one element and a write of another one.
 

@@ -13,7 +13,7 @@ tried first, then sums of them, then what isl's scheduler proposes; all are prov
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice, product
 
 from texpr.ir.affine import Linear
@@ -24,6 +24,7 @@ from texpr.poly.constraints.linear_forms import Form, Key, variable
 from texpr.poly.constraints.solver import OutOfQuota, Question, System, proposed_times, run_within_quota
 from texpr.poly.program.claims import EquationDomain, ProgramProof
 from texpr.poly.program.single_assignment import Element, elements, writes
+from texpr.support.frozen_dataclass import frozen, frozen_by_identity
 
 SOURCE, SINK = 1, 2
 """The copies of variables in a question: the instance that is needed, and the one that needs it."""
@@ -37,7 +38,7 @@ fail, cycles of a dozen equations have millions.
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Loop:
     """Equations, by position, that share a loop: each instance runs at its time. In an iteration
     the parts of the body run in turn.
@@ -51,7 +52,7 @@ Order = Loop | int
 """A loop, or the position of an equation whose other axes run in any order."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Dependence:
     """Instances of the equation at `sink` that need such of the one at `source`; one case of
     them.

@@ -9,7 +9,6 @@ the smallest point is the example.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import reduce
 
 from texpr.ir.affine import Linear
@@ -24,11 +23,12 @@ from texpr.poly.constraints.integer_intermediates import Definitions
 from texpr.poly.constraints.linear_forms import ALWAYS, Conjunction, Constraint, Form, Key, Truth, conjoined
 from texpr.poly.constraints.solver import Question, Region, Row, System
 from texpr.support.errors import CheckError
+from texpr.support.frozen_dataclass import frozen, frozen_by_identity
 
 _MOST_CASES = 4  # of facts, before they are simplified
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class EquationDomain:
     """An equation with its domain, and its reads and reductions."""
 
@@ -37,7 +37,7 @@ class EquationDomain:
     sites: tuple[Site, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Example:
     """The smallest counterexample.
 

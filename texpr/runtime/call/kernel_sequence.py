@@ -5,7 +5,7 @@ same memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -15,6 +15,7 @@ from texpr.runtime.call import value_checks
 from texpr.runtime.call.fast_path import make_function, make_runner
 from texpr.runtime.call.spec import Argument, CallSpec
 from texpr.runtime.native import native_library
+from texpr.support.frozen_dataclass import frozen
 from texpr.support.shaped import ShapedMemory
 
 _NO_SIZES = np.empty(0, np.int64)
@@ -25,7 +26,7 @@ cache.
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parameter(ShapedMemory):
     """An array that each call of a `function` gives; kernels read or write it where it lies.
 
@@ -45,7 +46,7 @@ class Parameter(ShapedMemory):
 Memory = np.ndarray | Parameter
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Patch:
     """A word of a table that holds the address of a parameter.
 
@@ -60,7 +61,7 @@ class Patch:
     place: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Entry:
     """A kernel at an address, on these arrays: inputs, then outputs, then buffers for itself; the
     last two overlap nothing else, but for outputs where the kernel may write over inputs.
@@ -70,7 +71,7 @@ class Entry:
     arrays: tuple[Memory, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SweepEntry:
     """Kernels that compute element by element, run on pieces of many sets of arrays: all of them
     are one loop of threads.
@@ -117,7 +118,7 @@ def sweep(
     return SweepEntry(np.array(rows, np.int64), shared, tuple(patches), tuple(map(tuple, parts)))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RangeEntry:
     """All elements of a contiguous integer array lie in `lo..hi`, hi excluded."""
 
@@ -159,7 +160,7 @@ def _runner(
     return partial(runner, table, _NO_SIZES)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Function:
     """Kernels as a function of arrays.
 

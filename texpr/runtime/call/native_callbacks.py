@@ -7,15 +7,16 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from texpr.support.frozen_dataclass import frozen
+
 _waiting = threading.local()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NativeFunction:
     """A Python function with an address. The code at the address lives as long as this object."""
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from texpr.runtime.call import value_checks
 from texpr.support.errors import CallError
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Computed:
     """An extent that follows from sizes.
 
@@ -31,7 +31,7 @@ class Computed:
 Extent = int | str | Computed
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Argument:
     """One array.
 
@@ -59,7 +59,7 @@ Duration = Literal["interruptible", "short", "trivial"]
 Check = Callable[[Sequence[np.ndarray], Mapping[str, int]], None]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallSpec:
     """A kernel as callers see it.
 
@@ -101,7 +101,7 @@ argument's dtype; these alone.
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Form:
     """In which form a call has the inputs of a kernel.
 
@@ -119,7 +119,7 @@ class Form:
     numbers: tuple[Numbers, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RangeCheck:
     """Every element of an integer input lies in `lo..hi`, hi excluded.
 
@@ -145,7 +145,7 @@ class RangeCheck:
         raise CallError(f"{place} is {array[first]}, expected a value in {bounds}", code="range")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DistinctCheck:
     """Every row of an input holds each value once.
 

@@ -17,7 +17,6 @@ import platform
 import re
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 from pathlib import Path
@@ -43,6 +42,7 @@ from texpr.runtime.emulator.warp_collectives import (
 )
 from texpr.runtime.emulator.warpgroup_mma import emulate_warpgroup_mma
 from texpr.runtime.native import jit
+from texpr.support.frozen_dataclass import frozen_by_identity
 
 Extents = tuple[int, int, int]
 BoxMap = tuple[int, str, tuple[int, ...], tuple[int, ...], int]
@@ -105,7 +105,7 @@ _PLACES = {
 _GPU_DECLARATION = re.compile(r"^declare .*@llvm\.nvvm\..*$", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Emulator:
     """Emulated kernels of one module. Calls from several threads take turns."""
 

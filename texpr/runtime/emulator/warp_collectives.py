@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from texpr.runtime.emulator.bulk_copies import DEFINITIONS as BOXES
 from texpr.runtime.emulator.ir_builder import Body
+from texpr.support.frozen_dataclass import frozen
 
 
 def collective_definitions(text: str) -> Iterator[str]:
@@ -128,7 +128,7 @@ def _ldmatrix(body: Body, site: int, name: str, given: list[str], types: list[st
     return result
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Tile:
     """A product of tiles: its extents, elements in a word, the types of an element and of a sum,
     and of floats of 8 bits which they are.

@@ -5,10 +5,11 @@ Everything above is the same for all drivers.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+
+from texpr.support.frozen_dataclass import frozen
 
 BoxMap = tuple[int, str, tuple[int, ...], tuple[int, ...], int]
 """A tensor whose boxes are copied as a whole: the position of its address, its type, its shape and
@@ -27,7 +28,7 @@ class OutOfMemory(Exception):
     """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Code:
     """A module of kernels.
 
@@ -40,7 +41,7 @@ class Code:
     assembly: Callable[[], str]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Facts:
     """Facts about a device.
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from texpr.runtime.emulator import fibers
 from texpr.runtime.gpu.driver_api import DEFAULT_STREAM, BoxMap, Code, Extents, Facts, OutOfMemory
+from texpr.support.frozen_dataclass import frozen
 
 _FIRST_ADDRESS, _LINE, _GAP = 1 << 44, 256, 4096
 _EXTENSION_DEVICE = 12  # DLPack's kDLExtDev
@@ -38,7 +39,7 @@ class _Event:
     time: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Parameters:
     """Addresses as the host knows them, sizes, and what has to live as long."""
 
@@ -46,7 +47,7 @@ class _Parameters:
     memory: tuple[np.ndarray, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Kernel:
     emulator: fibers.Emulator
     symbol: str

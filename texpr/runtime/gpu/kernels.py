@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,10 @@ import numpy as np
 from texpr.runtime.gpu.array import DeviceArray, empty
 from texpr.runtime.gpu.device import Device
 from texpr.runtime.gpu.driver_api import BoxMap, Code, Extents
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bound:
     """Launches with everything they take.
 

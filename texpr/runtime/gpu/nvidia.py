@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -20,6 +19,7 @@ from texpr.runtime.gpu.driver_api import BoxMap, Code, Extents, Facts, OutOfMemo
 from texpr.runtime.gpu.driver_library import Library
 from texpr.runtime.gpu.maps import tensor_map
 from texpr.support.errors import CompileError, ResourceError
+from texpr.support.frozen_dataclass import frozen
 
 OLDEST_DRIVER = 12000
 """The version of CUDA that a driver must be of, as it counts them."""
@@ -133,12 +133,12 @@ def _complaint(functions: Any, function: str, status: Any) -> Exception:
     return AssertionError(text)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Module:
     handle: Any
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Parameters:
     """Words, pointers to them, and the address of these pointers, which is what a launch takes."""
 

@@ -15,13 +15,14 @@ from dataclasses import dataclass, field
 
 from texpr.runtime.gpu.driver_api import Driver, OutOfMemory
 from texpr.support.errors import ResourceError
+from texpr.support.frozen_dataclass import frozen
 
 _SEGMENT = 2 << 20
 _SMALL = 1 << 20
 _ROUND = 512
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Memory:
     """State of an allocator, in bytes where it is no count.
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 
 from texpr.runtime.native import jit, native_library
+from texpr.support.frozen_dataclass import frozen_by_identity
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Loaded:
     """A function in this process. Its code stays as long as this object does.
 

@@ -8,13 +8,13 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 
 from texpr.support.errors import CompileError, ResourceError
+from texpr.support.frozen_dataclass import frozen
 
 DRIVER = Path(__file__).with_name("qemu_driver.c")
 _ALIGNMENT = 64
@@ -22,7 +22,7 @@ _TIMEOUT = 120
 _BAD_FILE, _STATUS_BASE = 99, 100
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Processor:
     """The tools for one kind of processor, and the packages of Debian that hold them."""
 

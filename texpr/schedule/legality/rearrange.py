@@ -5,7 +5,7 @@ works on, and how it becomes a kernel.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import takewhile
 
 from texpr import poly
@@ -17,9 +17,10 @@ from texpr.schedule.legality.independence import check_moved
 from texpr.schedule.legality.refusal import refused
 from texpr.schedule.structure.loops import paths, stores
 from texpr.schedule.structure.statement_tree import Leaf, regrouped
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Moved:
     """A kernel over the same statements, and where each of its stores comes from.
 

@@ -5,7 +5,6 @@ change places.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from texpr.ir.build import compare, conjunction, integer
 from texpr.ir.expr import Read, Var, index
@@ -17,10 +16,11 @@ from texpr.poly import Conflict
 from texpr.schedule.legality.replay import rerun
 from texpr.schedule.structure.loops import paths, span_of, text_of
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import frozen_by_identity
 from texpr.support.source import Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Refused:
     """The reason for a refusal: the two instances whose order the step would reverse, and the
     kernel.
@@ -38,7 +38,7 @@ class Refused:
     seen: bool = True
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class About:
     """A refusal of a step that would change the answer of a store otherwise than by a
     dependence.

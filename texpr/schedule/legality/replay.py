@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -15,13 +14,14 @@ from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.shapes import evaluate_size, flat_shape
 from texpr.ir.tensor import Program
 from texpr.ir.traverse import variables
+from texpr.support.frozen_dataclass import frozen
 
 _SEEDS = 8
 MOST_INSTANCES = 200_000
 """More statements than this are not interpreted."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Replay:
     """The first element that a refused step would have changed; printed, it says so.
 

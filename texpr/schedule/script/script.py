@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 from inspect import Parameter
 
@@ -14,6 +14,7 @@ from texpr.passes.loop.drop_hints import drop_hints
 from texpr.schedule.steps.loops.fuse import check_parted
 from texpr.schedule.steps.registry import Rule, aliases, rules
 from texpr.support.errors import CallError, ScheduleError
+from texpr.support.frozen_dataclass import frozen
 from texpr.support.suggest import unknown_argument
 
 
@@ -21,7 +22,7 @@ def _fixed(value: object) -> object:
     return tuple(value) if isinstance(value, list) else value
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Step:
     """One applied scheduling request.
 

@@ -5,7 +5,7 @@ stands in.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import takewhile
 
 from texpr.ir.build import integer
@@ -13,9 +13,10 @@ from texpr.ir.expr import Expr, FloorDiv, Mod, Read, Var
 from texpr.ir.loop import For, If, Stmt, Store
 from texpr.ir.traverse import equal, substitute, tensors, variables, walk
 from texpr.passes.analysis.substitution import folded
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Leaf:
     """A statement with the loops around it, and its conditions.
 
@@ -94,7 +95,7 @@ def _keepers(given: Sequence[Leaf]) -> dict[Var, int]:
     return keeper
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Condition:
     """A condition of a leaf.
 
@@ -111,7 +112,7 @@ class _Condition:
         return self.asked is other.asked or self.free and other.free and equal(self.asked, other.asked)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Member:
     """A leaf, by number, and those of its conditions that stand nowhere yet."""
 
@@ -119,7 +120,7 @@ class _Member:
     conditions: tuple[_Condition, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Item:
     """A leaf or a loop in a body, under conditions."""
 

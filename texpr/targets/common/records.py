@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from texpr.ir.expr import Expr, Tensor, Var
 from texpr.ir.loop import Kernel
 from texpr.ir.machine import Machine
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Code:
     """The result of a compiler.
 
@@ -26,7 +26,7 @@ class Code:
     object_code: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TensorMap:
     """A tensor whose boxes a GPU copies as a whole.
 
@@ -45,7 +45,7 @@ class TensorMap:
     swizzle: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Launch:
     """One kernel launch on a GPU: its symbol and the extents of grid and block, in sizes of the
     kernel.
@@ -63,7 +63,7 @@ class Launch:
     maps: tuple[TensorMap, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Target:
     """A target: a machine record, an emitter, a compiler of what that emits, and loaders.
 
@@ -101,7 +101,7 @@ class Target:
     vectors_checked: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Artifact:
     """Everything that was made of a kernel.
 

@@ -18,7 +18,6 @@ Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from texpr.ir.affine import Linear
 from texpr.ir.build import integer, product
@@ -32,6 +31,7 @@ from texpr.passes.analysis.match_nest import Match, instance
 from texpr.passes.analysis.row_major import flat_index
 from texpr.passes.analysis.substitution import folded
 from texpr.support.errors import CompileError
+from texpr.support.frozen_dataclass import frozen
 from texpr.targets.emit.function import Value
 from texpr.targets.emit.statements import Emitter
 
@@ -43,12 +43,12 @@ _COLUMN_BYTES = 4
 """Bytes of a column."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Zero:
     """Sets a tile of sums to 0."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Move:
     """A tile between memory and its register, row by row.
 
@@ -64,7 +64,7 @@ class _Move:
     row: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Product:
     """Sums of products of two tiles."""
 

@@ -5,7 +5,6 @@ which stand in every part of one.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from texpr.ir.affine import Linear
 from texpr.ir.build import integer, product
@@ -13,12 +12,13 @@ from texpr.ir.dtypes import F32, F64
 from texpr.ir.expr import Expr, Mul, Read, Tensor
 from texpr.ir.loop import Store
 from texpr.passes.analysis.row_major import flat_index
+from texpr.support.frozen_dataclass import frozen
 
 PART = 16
 """Bytes that are loaded into each part of a register."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QuadProduct:
     """The product that a statement adds to lanes: other lanes, times one element of a tensor.
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from texpr.ir.loop import Kernel
 from texpr.ir.machine import Machine
 from texpr.runtime import host
+from texpr.support.frozen_dataclass import frozen
 from texpr.targets.common import llvm_backend
 from texpr.targets.common.qemu import in_qemu
 from texpr.targets.common.records import Launch, Target
@@ -26,7 +27,7 @@ from texpr.targets.emit.instruction_emission import transposes
 from texpr.targets.emit.outline_nests import OutliningEmitter
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CpuTraits:
     """Traits of a microarchitecture that schedules should know, and features do not tell.
 

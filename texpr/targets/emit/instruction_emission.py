@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
 from texpr.ir.affine import Linear
 from texpr.ir.dtypes import DTYPES, DType
@@ -13,11 +12,12 @@ from texpr.ir.loop import For, instruction_of
 from texpr.passes.analysis.match_nest import Match, instance
 from texpr.passes.analysis.row_major import flat_index
 from texpr.passes.analysis.substitution import folded
+from texpr.support.frozen_dataclass import frozen
 from texpr.targets.emit.function import memory_type, vector_type
 from texpr.targets.emit.memory_access import Accesses
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Dot:
     """C[j] += sum of A[k] * B[j, k] over a group of k: `call(C, A for each j, B)`.
 
@@ -65,7 +65,7 @@ _dot(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Square:
     """C[i, j] += sum of A[i, k] * B[j, k] for two rows each, over `terms` terms: `call(C, A, B)`,
     squares and rows beside each other.
@@ -101,7 +101,7 @@ _ROW_LOOPS = {"A": "i", "B": "j", "C": "i"}
 """The loops of a square's meaning that run along the rows of its operands."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Transpose:
     """B[i, j] = A[j, i] for a square of registers."""
 

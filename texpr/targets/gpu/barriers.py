@@ -21,6 +21,7 @@ from texpr.ir.expr import Axis, Compare, Const, Expr, Node, Read, Tensor, Var, i
 from texpr.ir.loop import Alloc, Stmt, Store
 from texpr.ir.store_kind import ATOMIC
 from texpr.ir.traverse import children, substitute, variables, walk
+from texpr.support.frozen_dataclass import frozen
 
 WARP = 32
 MANY = 16
@@ -30,7 +31,7 @@ Owner = frozenset[tuple[str, int]]
 thread 0 does it all, -2: each thread has a buffer of its own."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Access:
     """A use of elements of a tensor at given indices. `key` is the same for uses that are alike.
 
@@ -54,7 +55,7 @@ class Access:
         return (self.written or other.written) and not (self.atomic and self.atomic == other.atomic)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Threads:
     """Facts about the threads of a nest.
 

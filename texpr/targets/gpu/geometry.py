@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from math import prod
 
 from texpr.ir.build import integer, maximum, mul, product
@@ -28,6 +27,7 @@ from texpr.ir.loop_kind import Block, Cluster, InstructionNest, LoopKind, Thread
 from texpr.ir.store_kind import ATOMIC
 from texpr.ir.traverse import variables, walk
 from texpr.support.errors import CompileError
+from texpr.support.frozen_dataclass import frozen
 from texpr.targets.gpu.warpgroup_instructions import thread_count
 
 AXES = ("x", "y", "z")
@@ -38,7 +38,7 @@ BLOCKS_OF_A_CLUSTER = 8
 """Blocks that every processor with clusters can run as one cluster."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Geometry:
     """Extents of the grid, of one block and of one cluster, over the sizes of the kernel. The
     grid is of blocks, those of clusters too.

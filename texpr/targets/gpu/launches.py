@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import prod
 
 from texpr.ir.build import product
 from texpr.ir.expr import Expr, Var
 from texpr.ir.shapes import evaluate_size
+from texpr.support.frozen_dataclass import frozen
 from texpr.targets.common.records import Artifact
 from texpr.targets.gpu.geometry import check_extents
 
@@ -16,7 +16,7 @@ Extents = tuple[int, int, int]
 MapNumbers = tuple[int, str, tuple[int, ...], tuple[int, ...], int]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Plan:
     """One call of a GPU artifact.
 

@@ -11,7 +11,7 @@ Instructions that a warp runs say which lane holds which elements.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product as pairs
 from math import gcd
 
@@ -26,6 +26,7 @@ from texpr.ir.loop_kind import InstructionNest
 from texpr.ir.traverse import children, equal, rewrite, substitute, variables, walk
 from texpr.passes.analysis.match_nest import instance
 from texpr.support.errors import CompileError
+from texpr.support.frozen_dataclass import frozen
 from texpr.targets.gpu.geometry import AXES, Geometry
 from texpr.targets.gpu.warpgroup_instructions import axes_of, fragment_layout
 
@@ -36,7 +37,7 @@ MOST_BYTES = 4 * 255
 MOST_PLACES = 4096
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OwnedElements:
     """A thread's part of a buffer.
 
@@ -67,7 +68,7 @@ class OwnedElements:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Use:
     """One access: its indices over the positions of threads and the other loops around it, and the
     extents of these.

@@ -18,7 +18,6 @@ Source: PTX ISA 8.0, 9.7.13 (warp level matrix multiply-accumulate instructions)
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import product as pairs
 
 from texpr.ir.build import add, floordiv, mod, mul
@@ -26,18 +25,19 @@ from texpr.ir.expr import Expr, Var, index
 from texpr.ir.instructions import INSTRUCTIONS, Instruction
 from texpr.ir.loop import For, instruction_of
 from texpr.passes.analysis.match_nest import instance
+from texpr.support.frozen_dataclass import frozen
 
 LANES = 32
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WarpReduction:
     """A reduction over the lanes of a warp."""
 
     update: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QuadReduction:
     """A reduction over each four neighbouring lanes, which hold the elements of a row of a tile of
     sums.
@@ -46,7 +46,7 @@ class QuadReduction:
     update: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WarpMma:
     """A product of tiles: C[m, n] += A[m, k] * B[k, n].
 
@@ -63,7 +63,7 @@ class WarpMma:
     width: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AccumulatorTile:
     """The sums of a tile of m rows and n columns: set to 0, or stored to memory, where
     conditions may leave some out.
@@ -74,7 +74,7 @@ class AccumulatorTile:
     stores: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MatrixLoad:
     """A tile of 16 rows of 32 bytes from shared memory to registers; `transposed` where
     registers hold elements of one column.

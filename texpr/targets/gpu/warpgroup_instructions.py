@@ -19,7 +19,6 @@ Source: PTX ISA 8.0, 9.7.14 (asynchronous warpgroup level matrix instructions), 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product as pairs
 
 from texpr.ir.build import add, floordiv, integer, mod, mul
@@ -29,6 +28,7 @@ from texpr.ir.loop import For, instruction_of
 from texpr.ir.swizzle import Swizzle
 from texpr.passes.analysis.match_nest import instance
 from texpr.support.errors import CompileError
+from texpr.support.frozen_dataclass import frozen
 from texpr.targets.gpu import warp_instructions
 
 LANES = 128
@@ -39,7 +39,7 @@ PANEL = 64
 """Rows of 128 bytes of a panel: terms of a transposed operand, of which each row has 64 columns."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WarpgroupMma:
     """C[64, n] += A[64, terms] * B[n, terms], rows of A and B in shared memory; of `transposed`
     operands (a, b, ab), columns of up to 64 elements.

@@ -7,13 +7,14 @@ from __future__ import annotations
 import time
 from argparse import Namespace
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
 import numpy as np
 
 from texpr import ops
 from texpr.compiler import Op, grad
+from texpr.support.frozen_dataclass import frozen
 from texpr.support.options import options
 from texpr.support.table import Table
 from texpr.tools.arguments import Commands, add_command, add_runs
@@ -24,7 +25,7 @@ BAR = 1.25
 LEAST_SECONDS = 2e-3
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Case:
     """A call: shapes of the inputs, constants, and the inputs in which the gradient costs what
     the forward operator does.

@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from argparse import Namespace
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
@@ -19,6 +18,7 @@ import numpy as np
 from texpr import nn
 from texpr.compiler import op
 from texpr.graph.lazy import jit, tensor
+from texpr.support.frozen_dataclass import frozen
 from texpr.support.table import Table
 from texpr.tools.arguments import Commands, add_command, add_runs
 from texpr.tools.bench.bars import verdict
@@ -31,7 +31,7 @@ _DOORS = ("jit", "module", "lazy")
 _TABLE = Table({"function": "<30", "operator us": ">9.1f", **{d: ">6.2f" for d in _DOORS}, "": "<"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Row:
     """A function twice: as an operator, and of tensors.
 

@@ -8,7 +8,6 @@ import time
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from statistics import median
 from types import FunctionType
 from typing import Any
@@ -18,6 +17,7 @@ from texpr.compiler import op, schedule
 from texpr.compiler.pass_pipeline import certified_loops
 from texpr.compiler.schedule import Schedule
 from texpr.schedule.script.script import parse_script
+from texpr.support.frozen_dataclass import frozen
 from texpr.support.table import Table
 from texpr.tools.arguments import Commands, add_command, add_runs
 from texpr.tools.bench.bars import verdict
@@ -29,7 +29,7 @@ and what follows, of a packed product.
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cost:
     """Medians in milliseconds of processor time.
 

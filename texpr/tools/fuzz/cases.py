@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from random import Random
 
 from texpr import ops
@@ -14,6 +13,7 @@ from texpr.ir.loop import Kernel
 from texpr.ir.printing.tensor import show_program
 from texpr.schedule.script.script import Step, parse_script
 from texpr.schedule.steps.registry import aliases, rules
+from texpr.support.frozen_dataclass import frozen
 from texpr.tools.bench.certificates import small
 from texpr.tools.fuzz.programs import program_text
 from texpr.tools.fuzz.random_operators import operator_text
@@ -25,7 +25,7 @@ Choose = Callable[[Kernel], Step | None]
 """The next step for a kernel; None at the end."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Case:
     """An operator, sizes that are constants, and steps; those that are refused are left out."""
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from random import Random
 
+from texpr.support.frozen_dataclass import frozen
 from texpr.tools.fuzz.draft import Draft
 
 _AXES = "ijk"
@@ -25,7 +26,7 @@ class _Operator(Draft):
     masks: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Index:
     """An index and what must hold for it to be inside, in the order in which each condition
     protects the next.

@@ -56,6 +56,7 @@ from texpr.ir.loop import (
 )
 from texpr.ir.shapes import evaluate_size, flat_shape
 from texpr.ir.traverse import children, walk
+from texpr.support.frozen_dataclass import frozen_by_identity
 
 Element = tuple[str, tuple[int, ...]]
 Value = Callable[[dict[Var, int]], int]
@@ -72,7 +73,7 @@ class Outside(Exception):
     """An access outside its array."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Event:
     """An instance of a store.
 

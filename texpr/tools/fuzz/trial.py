@@ -8,7 +8,6 @@ import html
 import traceback
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from time import process_time
 
 import numpy as np
@@ -26,6 +25,7 @@ from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import walk
 from texpr.lang import OpDeclaration, elaborate, parse
 from texpr.support.errors import CallError, CompileError, Error
+from texpr.support.frozen_dataclass import frozen
 from texpr.support.options import options
 from texpr.support.warn import PACKAGE
 
@@ -43,7 +43,7 @@ _STEPS = frozenset(
 _ROUNDING = _STEPS | {"exp", "exp2", "expm1", "sin", "cos", "tanh", "sigmoid", "erf"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finding:
     """Something that should not happen. `kind` is equal for findings that are probably the same
     mistake; `detail` is for people.

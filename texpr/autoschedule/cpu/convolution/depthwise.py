@@ -13,7 +13,6 @@ needs no conditions. Sums keep their order. Where registers have any length, til
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
@@ -25,9 +24,10 @@ from texpr.ir.build import integer
 from texpr.ir.expr import Mul
 from texpr.ir.loop import For
 from texpr.schedule.analysis.access import Access
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Parts:
     """The loop whose iterations are lanes, that over rows, and that over the terms along a row
     of the window; how far lanes lie apart.

@@ -15,7 +15,6 @@ Architectures, SC 2018.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
@@ -45,9 +44,10 @@ from texpr.ir.expr import Tensor
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables
 from texpr.schedule.analysis.access import unclamped
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _OuterLoops:
     """Loops around the sums.
 

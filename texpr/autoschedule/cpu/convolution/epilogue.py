@@ -12,7 +12,6 @@ asks for those of the next one where they come from memory.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
@@ -28,9 +27,10 @@ from texpr.ir.traverse import variables, walk
 from texpr.schedule.analysis.access import Access
 from texpr.schedule.structure.loops import stores
 from texpr.schedule.structure.tensors import bytes_of
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Crossed:
     """A tensor that lies along positions where lanes are channels.
 

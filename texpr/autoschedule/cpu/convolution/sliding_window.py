@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from math import prod
 
@@ -15,6 +14,7 @@ from texpr.ir.affine import linear
 from texpr.ir.build import integer
 from texpr.ir.loop import For
 from texpr.schedule.analysis.access import Access, unclamped
+from texpr.support.frozen_dataclass import frozen
 
 
 class ChannelLayout(Enum):
@@ -26,7 +26,7 @@ class ChannelLayout(Enum):
     """Apart, and so do terms in the input: positions are neighbours."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Window:
     """The parts of a sum over windows.
 

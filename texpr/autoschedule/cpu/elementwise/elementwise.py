@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.cost import exceeds_registers, operations, prefers_own_loop, same_pattern_stores
 from texpr.autoschedule.core.cost_model import COSTS
@@ -17,6 +15,7 @@ from texpr.ir.build import integer
 from texpr.ir.expr import Compare
 from texpr.ir.loop import For, Store
 from texpr.ir.traverse import walk
+from texpr.support.frozen_dataclass import frozen
 
 
 class VectorizedElements:
@@ -42,7 +41,7 @@ class VectorizedElements:
         return Scheduled(_vectorized(builder, match.nest, match.lane))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Elements:
     """A nest and the loop whose iterations become lanes."""
 

@@ -7,8 +7,6 @@ whole lines of memory, once. Squares that lie beside each other where they are r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.handles import LoopHandle, copy_loop, handles
 from texpr.autoschedule.core.layouts import layout_with_last_dim
@@ -19,13 +17,14 @@ from texpr.ir.instructions import transpose
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables
 from texpr.schedule.analysis.access import Access
+from texpr.support.frozen_dataclass import frozen
 
 SQUARES = (16, 8)
 """Rows of squares of elements of which a register holds more: those that instructions transpose
 (`ir.instructions`)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Turn:
     """The parts of a nest that reads across what it writes.
 

@@ -7,8 +7,6 @@ integers have no order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.handles import LoopHandle, copy_loop, handle, handles
 from texpr.autoschedule.core.layouts import dimension_names
@@ -30,13 +28,14 @@ from texpr.ir.instructions import INSTRUCTIONS, meaning
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables
 from texpr.schedule.analysis.access import Access
+from texpr.support.frozen_dataclass import frozen
 
 REGISTER = 16
 """Bytes of a register from which a product takes one group of terms for all lanes (Arm ARM, `SDOT`
 by element)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Dots:
     """The parts of such a contraction.
 
@@ -200,7 +199,7 @@ def _blocks(builder: ScheduleBuilder, d: _Dots, tiles: int, width: int) -> int:
     return whole_rounds(builder.machine.cores, tiles, most)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Copy:
     """A copy of an operand.
 

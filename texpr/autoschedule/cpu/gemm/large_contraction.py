@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from texpr.autoschedule.core.builder import UNBOUNDED, ScheduleBuilder
@@ -18,9 +17,10 @@ from texpr.ir.loop import For
 from texpr.ir.traverse import variables
 from texpr.schedule.analysis.access import Access
 from texpr.schedule.structure.tensors import bytes_of
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Contraction:
     """The parts of a large contraction.
 

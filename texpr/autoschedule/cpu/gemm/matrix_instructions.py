@@ -8,8 +8,6 @@ start at 0 these add nothing. What instructions do is in `ir.instructions`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.handles import LoopHandle, copy_loop
 from texpr.autoschedule.core.nest import Nest, constant_extent
@@ -30,6 +28,7 @@ from texpr.ir.instructions import meaning
 from texpr.ir.loop import For
 from texpr.ir.traverse import statements, variables
 from texpr.schedule.analysis.access import Access
+from texpr.support.frozen_dataclass import frozen
 
 TILES = ((8, 12), (12, 8))
 """Rows and columns of a tile: 24 squares of sums, four or six registers of one operand and one
@@ -37,7 +36,7 @@ or two of the other.
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Squares:
     """The parts of such a contraction.
 

@@ -5,7 +5,6 @@ become registers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.handles import LoopHandle, copy_loop, copy_loops
@@ -23,6 +22,7 @@ from texpr.ir.traverse import variables, walk
 from texpr.schedule.analysis.access import Access
 from texpr.schedule.structure.loops import stores
 from texpr.schedule.structure.tensors import bytes_of
+from texpr.support.frozen_dataclass import frozen
 
 LINE = 64
 """Bytes of a cache line."""
@@ -43,7 +43,7 @@ def permission(instruction: str) -> dict[str, bool]:
     return {"reassoc": True} if INSTRUCTIONS[instruction].flushes_denormals else {}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Panels:
     """An operand in panels.
 

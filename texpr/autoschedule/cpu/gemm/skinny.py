@@ -15,8 +15,6 @@ Operands that come from memory are read by rows (`cpu.reduction.streaming`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.handles import LoopHandle, copy_loop
 from texpr.autoschedule.core.nest import Nest, constant_extent
@@ -37,12 +35,13 @@ from texpr.ir.build import integer
 from texpr.ir.expr import Mul
 from texpr.ir.loop import For
 from texpr.schedule.analysis.access import Access
+from texpr.support.frozen_dataclass import frozen
 
 HEIGHT = WAYS
 """Rows of a tile, at most: as many as L1 has ways."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Product:
     """The parts of a product of few rows.
 

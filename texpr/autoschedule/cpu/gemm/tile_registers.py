@@ -13,7 +13,6 @@ blocks and panels.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
@@ -40,6 +39,7 @@ from texpr.ir.traverse import variables
 from texpr.schedule.analysis.access import Access
 from texpr.schedule.structure.loops import private_copies
 from texpr.schedule.structure.tensors import bytes_of
+from texpr.support.frozen_dataclass import frozen
 
 SIDE = 16
 """Rows and columns of a tile of sums (Intel SDM, AMX: a tile register has 16 rows of 64 bytes)."""
@@ -53,7 +53,7 @@ and of the right one: all eight tile registers.
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Tiles:
     """The parts of such a contraction.
 
@@ -171,7 +171,7 @@ def _fills(t: _Tiles) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Move:
     """Rows of a tile that an instruction loads, stores or sets to zero.
 
@@ -358,7 +358,7 @@ def _stored(builder: ScheduleBuilder, t: _Tiles, rows: LoopHandle, sums: str) ->
     return _Move(buffer.name, _as_tiles(builder, t, buffer), f"tilestored_{t.nest.main.tensor.dtype}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _SumLoops:
     """Loops around sums that blocks of terms are added to.
 

@@ -8,8 +8,6 @@ gathered. Sums keep their order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.handles import LoopHandle, handles
 from texpr.autoschedule.core.nest import Nest, constant_extent
@@ -22,9 +20,10 @@ from texpr.ir.loop import For, Store
 from texpr.ir.traverse import walk
 from texpr.schedule.analysis.access import Access
 from texpr.schedule.structure.loops import stores
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Turning:
     """A copy in panels that is still to be made: it stands in loops that nests share once they are
     joined.
@@ -61,7 +60,7 @@ def _reads(s: Store, tensor: Tensor) -> bool:
     return any(isinstance(n, Read) and n.tensor.name == tensor.name for n in walk(s.value))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Product:
     """The parts of such a contraction.
 

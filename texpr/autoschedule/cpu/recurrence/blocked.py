@@ -14,7 +14,7 @@ Memory Computers, SIAM 1991.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.handles import LoopHandle, handles
@@ -26,9 +26,10 @@ from texpr.ir.build import sub
 from texpr.ir.loop import For
 from texpr.passes.analysis.iteration_ranges import largest
 from texpr.schedule.structure.loops import free_name
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Sums:
     """Sums over earlier elements.
 

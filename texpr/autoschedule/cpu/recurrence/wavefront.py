@@ -11,19 +11,18 @@ Source: Lamport, The Parallel Execution of DO Loops, CACM 1974.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.handles import LoopHandle, handles
 from texpr.autoschedule.core.nest import Nest, boundary_iterations, constant_extent, extent
 from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
 from texpr.autoschedule.cpu.recurrence.recurrence_costs import RECURRENCE_COSTS
 from texpr.ir.loop import For
+from texpr.support.frozen_dataclass import frozen
 
 NO_RECURRENCE = NoMatch("no recurrence along two loops")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Rows:
     """A recurrence along rows: the loops that have several iterations, the last two over rows
     and along them.

@@ -4,7 +4,6 @@ tiles of accumulators.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
@@ -25,9 +24,10 @@ from texpr.autoschedule.cpu.reduction.reduction_costs import REDUCTION_COSTS
 from texpr.ir.build import integer
 from texpr.ir.expr import Mul
 from texpr.ir.loop import For
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Lanes:
     """A nest with a reduction, and the loop whose iterations become lanes."""
 
@@ -213,7 +213,7 @@ def _uses_own_rows(builder: ScheduleBuilder, nest: Nest, rows: For) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _RepeatedTiles:
     """Loops of a product that a recurrence repeats.
 

@@ -10,7 +10,6 @@ columns have levels (`pairwise`), others keep their order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
@@ -26,9 +25,10 @@ from texpr.autoschedule.cpu.reduction.reduction_costs import REDUCTION_COSTS
 from texpr.ir.build import integer
 from texpr.ir.loop import For
 from texpr.schedule.analysis.access import Access
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Stream:
     """The parts of a sum that reads a large operand.
 

@@ -12,7 +12,7 @@ proven of it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
@@ -34,12 +34,13 @@ from texpr.poly.certificate.engine.program_semantics import Total, at_instance
 from texpr.poly.certificate.engine.reductions import folds_instances
 from texpr.poly.certificate.engine.statement_extraction import Buffer, Nest, Statement, as_written, extract
 from texpr.poly.certificate.engine.value_tracing import Invariant, access, read_domains, reindex
+from texpr.support.frozen_dataclass import frozen_by_identity
 
 _SET, _IN = isl.dim_type.set, isl.dim_type.in_
 Version = tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class _Write:
     """A store to the buffer, and the version that it writes.
 

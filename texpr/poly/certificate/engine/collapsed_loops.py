@@ -10,7 +10,6 @@ constant extents that count 0, 1, 2, ... together are one loop.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import islpy as isl
 
@@ -20,9 +19,10 @@ from texpr.ir.dtypes import I64
 from texpr.ir.expr import Const, Expr, FloorDiv, Mod, Node, Var, index
 from texpr.ir.traverse import rewrite, substitute, variables, walk
 from texpr.poly.certificate.engine.instance_pairs import Access
+from texpr.support.frozen_dataclass import frozen_by_identity
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class _CollapsedLoops:
     """Several loops as one.
 

@@ -5,7 +5,7 @@ are terms of their own.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -14,7 +14,7 @@ from texpr.ir.dtypes import DType, int_range
 from texpr.ir.expr import Axis, Const, Expr, Guard, Node, Read, Reduce, Tensor, Var, index
 from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import rewrite, tensors, walk
-from texpr.support.frozen_dataclass import node
+from texpr.support.frozen_dataclass import frozen_by_identity, node
 
 UPDATES = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
 
@@ -28,7 +28,7 @@ class Total(Expr):
     axes: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Definition:
     """An equation as conditions and values over its axes.
 

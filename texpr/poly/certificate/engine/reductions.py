@@ -5,7 +5,7 @@ is used; and in which order.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
@@ -35,9 +35,10 @@ from texpr.poly.certificate.engine.statement_extraction import (
     partials_merged_by,
 )
 from texpr.poly.certificate.engine.value_tracing import Tracer, access, definition_accesses, update_accesses
+from texpr.support.frozen_dataclass import frozen_by_identity
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Contribution:
     """An instance of an equation that an update folds in: by its binders in a reduction, by its
     axes in a fold.

@@ -16,6 +16,7 @@ from texpr.ir.loop import Alloc, Barrier, ExternCall, For, If, Kernel, Stmt, Sto
 from texpr.ir.store_kind import PARTIAL_START, START
 from texpr.ir.traverse import variables, walk
 from texpr.poly.certificate.engine.isl_frame import Bounds, Frame, Parameters
+from texpr.support.frozen_dataclass import frozen_by_identity
 
 _SET = isl.dim_type.set
 
@@ -127,7 +128,7 @@ class Buffer:
         return frozenset(n.var for n in self.allocation_loops)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class BarrierSite:
     """A barrier with the loops around it."""
 

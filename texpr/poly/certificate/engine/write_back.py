@@ -17,7 +17,7 @@ instance of an equation: reads are traced through other copies anyway (`value_tr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product, takewhile
 
 import islpy as isl
@@ -38,11 +38,12 @@ from texpr.poly.certificate.engine.value_tracing import (
     recombine_quotients,
     reindex,
 )
+from texpr.support.frozen_dataclass import frozen_by_identity
 
 Uses = dict[Tensor, list[tuple[Statement, Read]]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class WriteBack:
     """A buffer that stands for elements of another one in each iteration of the loops around all
     its uses.

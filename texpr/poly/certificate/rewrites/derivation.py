@@ -5,16 +5,17 @@ loops implement.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
 from texpr.ir.expr import Cast, Expr, Mul
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.poly.certificate.engine.isl_frame import Parameters
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Derivation:
     """A specification and an implementation, each with some rewrites applied or undone.
 

@@ -14,7 +14,7 @@ steps.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from texpr.ir.affine import linear
 from texpr.ir.build import add, compare, conjunction
@@ -24,6 +24,7 @@ from texpr.ir.tensor import Equation, Invoke
 from texpr.ir.traverse import children, equal, rewrite, substitute, walk
 from texpr.poly.certificate.engine.obligations import conjuncts
 from texpr.poly.certificate.rewrites.derivation import Derivation, with_counterparts
+from texpr.support.frozen_dataclass import frozen
 
 LAW = "sum(a * b) = sum(a) * b"
 
@@ -81,7 +82,7 @@ def _is_sum_or_product(e: Equation) -> bool:
     return alone and (isinstance(e.value, Mul) or isinstance(e.value, Reduce) and e.value.op == "sum")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Terms:
     """A sum of products: its indices, factors and conditions."""
 

@@ -19,7 +19,7 @@ number, and so is the specified sum. The law holds of numbers: floats are rounde
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 
 import islpy as isl
@@ -50,11 +50,12 @@ from texpr.ir.traverse import children, equal, rewrite, substitute, variables, w
 from texpr.poly.certificate.engine.isl_frame import Frame, Parameters, same_operation, structurally_equal
 from texpr.poly.certificate.engine.obligations import Refuted, conjuncts
 from texpr.poly.certificate.rewrites.derivation import Derivation
+from texpr.support.frozen_dataclass import frozen
 
 LAW = "exp(a - m) * exp(m - n) = exp(a - n)"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Maximum:
     """A maximum of the specification, and its running maximum in the implementation.
 

@@ -10,7 +10,6 @@ the certificate knows single rewrites.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import islpy as isl
 
@@ -30,9 +29,10 @@ from texpr.poly.certificate.rewrites import (
     tf32,
 )
 from texpr.poly.certificate.rewrites.derivation import Checker, Derivation
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RewriteLaw:
     """An algebraic rewrite that a certificate accepts.
 

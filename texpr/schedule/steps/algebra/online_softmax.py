@@ -50,6 +50,7 @@ from texpr.poly import always
 from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.equations import equations_of
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import frozen
 
 MOST_OF_F16 = 65504
 """The largest finite float of 16 bits."""
@@ -123,7 +124,7 @@ def _error(text: str, help: str = "", at: Equation | None = None) -> ScheduleErr
     return ScheduleError(text, None if at is None else at.span, code="online_softmax", help=help or None)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Sum:
     """An equation with a sum that has the exponential as a factor, and where that is read."""
 
@@ -132,7 +133,7 @@ class _Sum:
     read: Read
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Running:
     """The parts of a softmax: its maximum, its exponentials, and the sums over them.
 
@@ -481,7 +482,7 @@ def _rewritten(program: Program, found: _Running, factor: int, last: Expr | None
     return replace(program, equations=tuple(equations))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Maxima:
     """The equations of running maxima, what they are stored in, and the exponentials relative to
     them.

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import gcd
 
 from texpr import poly
@@ -32,9 +32,10 @@ from texpr.passes.lowering.naive_nest import guarded
 from texpr.schedule.structure.loops import find_loops, loops_around, paths, replace_loops, span_of, stores
 from texpr.schedule.structure.tensors import unused_name
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Box:
     """The part of a tensor that one iteration of a loop uses, and the buffer for it.
 

@@ -5,7 +5,7 @@ they never do.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 
 from texpr import poly
@@ -43,6 +43,7 @@ from texpr.schedule.structure.loops import (
     with_temporaries,
 )
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import frozen_by_identity
 
 
 @step("separate", order_of_sums="kept")
@@ -113,7 +114,7 @@ def _check_kind(kernel: Kernel, n: For) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_by_identity
 class Bound:
     """A condition as bounds of the iterations of a loop around it.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from texpr import poly
 from texpr.ir.affine import same_value
@@ -29,6 +28,7 @@ from texpr.schedule.structure.loops import (
     text_of,
 )
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import frozen
 
 
 @step(order_of_sums="kept")
@@ -137,7 +137,7 @@ def _name(s: Stmt) -> str:
     return s.tensor if isinstance(s, For) else ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Matched:
     """The statements of a producer that run in an iteration of a consumer's loops.
 

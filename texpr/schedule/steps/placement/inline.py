@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from texpr import poly
 from texpr.ir.affine import Linear, linear
@@ -25,11 +25,12 @@ from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.indices import put, tidy
 from texpr.schedule.structure.loops import stores, text_of
 from texpr.support.errors import ResourceError, ScheduleError
+from texpr.support.frozen_dataclass import frozen
 
 MOST_OPERATIONS = 4096
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Rule:
     """One equation of the tensor: the loops and conditions around its store, which fixes `loops`
     by the indices.

@@ -5,7 +5,7 @@ own.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from texpr import poly
 from texpr.ir.build import add, compare, integer, minimum, sub
@@ -36,6 +36,7 @@ from texpr.schedule.structure.loops import (
     with_temporaries,
 )
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import frozen
 
 MOST_BUFFERS = 16
 
@@ -148,7 +149,7 @@ def _check_arguments(depth: object, asynchronous: bool, lead: object, through: o
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Buffer:
     """A box of a tensor that an iteration of the loop needs; `bases` are taken off the indices."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from texpr import poly
 from texpr.ir.affine import Linear, linear
@@ -14,9 +14,10 @@ from texpr.schedule.legality.refusal import refused
 from texpr.schedule.structure.loops import paths, stores, text_of
 from texpr.schedule.structure.tensors import check_stays
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Production:
     """Statements that compute `tensor`, and nothing that others use.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from texpr import poly
 from texpr.ir.affine import Linear, linear, same_value
@@ -17,9 +17,10 @@ from texpr.passes.lowering.naive_nest import guarded
 from texpr.schedule.steps.placement.producer import Production, linear_index
 from texpr.schedule.structure.indices import put, tidy
 from texpr.schedule.structure.loops import qualified, stores
+from texpr.support.frozen_dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Span:
     """Indices along one dimension: `extent` of them from `base` on. The whole dimension is None."""
 
@@ -27,7 +28,7 @@ class Span:
     extent: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Place:
     """A place for statements: the loops and conditions around them.
 
@@ -67,7 +68,7 @@ def _part(base: Expr, extent: Expr, size: Expr) -> Span | None:
     return Span(base, extent)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cut:
     """The iterations of a loop that are left: `count` of them from `start` on, of these the ones
     for which `conditions` hold.
