@@ -66,8 +66,8 @@ def _frozen(cls: type[C], eq: bool) -> type[C]:
 
 
 def _with_slots(cls: type[C]) -> type[C]:
-    """What `dataclass` makes of the class without any methods. It is told that nothing is frozen,
-    since it would compile the methods that refuse changes.
+    """The class as `dataclass` makes it without any methods. It is told that nothing is frozen, since
+    it would compile the methods that refuse changes.
     """
     parameters = [
         b.__dict__["__dataclass_params__"] for b in cls.__mro__ if "__dataclass_params__" in b.__dict__

@@ -202,7 +202,11 @@ class _Avx512Code(Avx512Emitter, NanTrackingEmitter, AmxEmitter, X86Emitter):
 
 
 class _ShortVectorCode(ShortVectorEmitter, X86Emitter, OutliningEmitter):
-    """256 bits or fewer: 16 registers, which sums fill: what other nests need must not be in them."""
+    """256 bits or fewer: 16 registers, which sums fill: what other nests need must not be in them.
+    Parts of one nest need the same.
+    """
+
+    outlines_parts = False
 
 
 def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launch, ...]]:

@@ -25,7 +25,12 @@ class OutliningEmitter(Emitter):
 
     Not of those that use a buffer of the function around which may be in its registers, such as a
     tile of sums.
+
+    Attributes:
+        outlines_parts: nests that were one before loops were cut are outlined too.
     """
+
+    outlines_parts = True
 
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
@@ -33,7 +38,7 @@ class OutliningEmitter(Emitter):
         self.nests = 0
 
     def statements(self, body: tuple[Stmt, ...]) -> None:
-        before, self.beside = self.beside, _beside(body) if self.lane is None else frozenset()
+        before, self.beside = self.beside, self._beside(body) if self.lane is None else frozenset()
         super().statements(body)
         self.beside = before
 
@@ -49,6 +54,16 @@ class OutliningEmitter(Emitter):
         made = (s.tensor for s in statements(loop) if isinstance(s, Alloc) and not self.on_stack(s.tensor))
         self._call_nest(
             loop, [*used, *(t for t in dict.fromkeys(made) if t in self.pointers and t not in used)], free
+        )
+
+    def _beside(self, body: tuple[Stmt, ...]) -> frozenset[For]:
+        """The serial loops with others inside, where there is another serial loop in the same body."""
+        loops = [s for s in body if isinstance(s, For) and s.kind == SERIAL]
+        several = len(loops) if self.outlines_parts else len({s.tensor for s in loops})
+        return frozenset(
+            s
+            for s in loops
+            if several > 1 and any(isinstance(n, For) and n.kind == SERIAL for n in statements(*s.body))
         )
 
     def _call_nest(self, loop: For, used: Sequence[Tensor], free: Sequence[Var]) -> None:
@@ -104,16 +119,6 @@ def _unpacking(name: str, types: Sequence[str]) -> str:
         ]
     given = ", ".join(f"{t} %v{k}" for k, t in enumerate(types))
     return "\n".join([*lines, f'  %s = call i32 @"{name}.body"({given})', "  ret i32 %s", "}"])
-
-
-def _beside(body: tuple[Stmt, ...]) -> frozenset[For]:
-    """The serial loops with others inside, where there is another serial loop in the same body."""
-    loops = [s for s in body if isinstance(s, For) and s.kind == SERIAL]
-    return frozenset(
-        s
-        for s in loops
-        if len(loops) > 1 and any(isinstance(n, For) and n.kind == SERIAL for n in statements(*s.body))
-    )
 
 
 def _is_fixed(tensor: Tensor, loop: For) -> bool:
