@@ -1,10 +1,10 @@
 """Times layers of networks and functions of arrays one by one:  python -m bench.layers [--library texpr] [--only TEXT] [--threads 1]
 
 Convolutions of few and of many channels, with dilation, of each channel, transposed, rows that
-shuffle elements before something is computed of them, pooling, products, reductions. For torch, in the environment of `make
-bench-peers`: `.bench-peers/bin/python -m bench.layers --library torch`. For another state of texpr:
-`PYTHONPATH=WORKTREE python bench/layers.py`. Figures are the smallest of some samples, which other
-work on the machine disturbs least.
+shuffle elements before something is computed of them, pooling, products, reductions. For torch, in
+the environment of `make bench-peers`: `.bench-peers/bin/python -m bench.layers --library torch`.
+For another state of texpr: `PYTHONPATH=WORKTREE python bench/layers.py`. Figures are the smallest
+of some samples, which other work on the machine disturbs least.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,8 @@ class Layer:
         texpr, torch: what it computes with `texpr.ops`, and with `torch.nn.functional`.
         operations: additions and multiplications; 0 where elements are moved alone.
         dtype: of its arrays.
+        weights: the second array is the weight of a module in `eval()`, which is called on the
+            first one.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Layer:
     torch: Callable[..., Any]
     operations: int = 0
     dtype: str = "f4"
+    weights: bool = False
 
 
 def _product(m: int, k: int, n: int, dtype: str = "f4") -> Layer:
@@ -68,6 +71,23 @@ def _convolution(
         ),
         lambda f, x, w: f.conv2d(x, w, stride=stride, padding=pad, dilation=dilation, groups=groups),
         2 * n * k * to * to * c // groups * r * r,
+    )
+
+
+def _module(n: int, c: int, side: int, k: int, r: int) -> Layer:
+    """The same as a module."""
+    layer = _convolution(n, c, side, k, r)
+    return replace(layer, name=f"nn.Conv2d in eval, {n}x{c}x{side} to {k}, {r}x{r}", weights=True)
+
+
+def _transposed(n: int, c: int, side: int, k: int) -> Layer:
+    """A transposed convolution that doubles the sides of images."""
+    return Layer(
+        f"transposed conv {n}x{c}x{side} to {k}, 4x4, stride 2",
+        ((n, c, side, side), (c, k, 4, 4)),
+        lambda ops, x, w: ops.conv_transpose2d(x, w, SH=2, SW=2, PH=1, PW=1),
+        lambda f, x, w: f.conv_transpose2d(x, w, stride=2, padding=1),
+        2 * n * side * side * c * k * 16,
     )
 
 
@@ -116,26 +136,17 @@ LAYERS = (
     _convolution(1, 144, 56, 144, 3, groups=144),
     _convolution(1, 240, 14, 240, 5, groups=240),
     _convolution(8, 256, 28, 256, 3, groups=32),
-    Layer(
-        "transposed conv 8x128x28 to 64, 4x4, stride 2",
-        ((8, 128, 28, 28), (128, 64, 4, 4)),
-        lambda ops, x, w: ops.conv_transpose2d(x, w, SH=2, SW=2, PH=1, PW=1),
-        lambda f, x, w: f.conv_transpose2d(x, w, stride=2, padding=1),
-        2 * 8 * 28 * 28 * 128 * 64 * 16,
-    ),
+    _module(1, 256, 14, 256, 3),
+    _module(1, 512, 7, 512, 3),
+    _transposed(8, 128, 28, 64),
+    _transposed(16, 128, 16, 64),
+    _transposed(32, 256, 4, 128),
     Layer(
         "channel shuffle, 1x1 conv", ((1, 116, 28, 28), (58, 58, 1, 1)), _shuffle, _shuffle, 2 * 784 * 58 * 58
     ),
     Layer("pixel shuffle, times two", ((8, 256, 28, 28),), _pixels, _pixels),
     Layer("windows, matrix", ((8, 56, 56, 96), (96, 96)), _windows, _windows, 2 * 8 * 56 * 56 * 96 * 96),
     Layer("patches, matrix", ((8, 3, 224, 224), (768, 768)), _patches, _patches, 2 * 8 * 196 * 768 * 768),
-    Layer(
-        "transposed conv 16x128x16 to 64, 4x4, stride 2",
-        ((16, 128, 16, 16), (128, 64, 4, 4)),
-        lambda ops, x, w: ops.conv_transpose2d(x, w, SH=2, SW=2, PH=1, PW=1),
-        lambda f, x, w: f.conv_transpose2d(x, w, stride=2, padding=1),
-        2 * 16 * 16 * 16 * 128 * 64 * 16,
-    ),
     Layer(
         "max pooling 64x112, 3x3, stride 2",
         ((1, 64, 112, 112),),
@@ -162,11 +173,17 @@ LAYERS = (
 
 
 def with_texpr(layer: Layer, arrays: list[np.ndarray], threads: int) -> Callable[[], object]:
-    """A function of `tx.jit`."""
+    """A function of `tx.jit`, or a module."""
     import texpr as tx
-    from texpr import ops
+    from texpr import nn, ops
 
     tx.options(threads=threads)
+    if layer.weights:
+        x, weight = arrays
+        to, channels, window, _ = weight.shape
+        module = nn.Conv2d(channels, to, window, padding=window // 2, bias=False).eval()
+        module.weight.data = weight
+        return lambda: module(x)
     function = tx.jit(lambda *x: layer.texpr(ops, *x))
     return lambda: function(*arrays)
 

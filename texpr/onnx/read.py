@@ -217,18 +217,24 @@ def _all_tensors(model: Any, nodes: list[Any]) -> Iterator[Any]:
 
 
 def _check_tensor(t: Any) -> None:
-    """Refuse a tensor whose dimensions and data do not fit each other, before any memory is
-    asked for.
+    """Refuse a tensor whose dimensions and data do not fit each other, or whose data come in parts
+    or in several fields, before any memory is asked for.
     """
     if any(n < 0 for n in t.dims):
         raise CheckpointError(f"the tensor `{t.name}` has dimensions {list(t.dims)}", code="onnx")
     if t.HasField("segment"):
         raise CheckpointError(
-            f"the tensor `{t.name}` is a part of one that comes in several, which is not read", code="onnx"
+            f"the tensor `{t.name}` is a part of one that comes in several, which is not read",
+            code="onnx",
+            help="save the model with each tensor whole: onnx.save(model, path)",
         )
     fields = [name for name in VALUES if (t.HasField(name) if name == "raw_data" else len(getattr(t, name)))]
     if len(fields) > 1:
-        raise CheckpointError(f"the tensor `{t.name}` has values in {' and in '.join(fields)}", code="onnx")
+        raise CheckpointError(
+            f"the tensor `{t.name}` has values in {' and in '.join(fields)}",
+            code="onnx",
+            help="one of these fields has them; export the model again",
+        )
     count = prod(t.dims)
     if t.HasField("raw_data"):
         expected = count * FROM_ONNX[t.data_type].bytes

@@ -58,10 +58,8 @@ def _frozen(cls: type[C], eq: bool) -> type[C]:
     _add(made, "__setstate__", _set_state)
     made.__setattr__, made.__delattr__ = _refuse_to_set, _refuse_to_delete  # type: ignore[method-assign,assignment]
     if eq:
-        own_hash = made.__dict__.get("__hash__") is not None
         _add_late(made, "__eq__", _equality)
-        if not own_hash:
-            _set_late(made, "__hash__", _hash)
+        _add_late(made, "__hash__", _hash)
     return made
 
 
@@ -114,12 +112,10 @@ def _refuse_to_delete(self: Any, name: str) -> None:
 
 
 def _add_late(cls: type, name: str, source: Callable[[type], str]) -> None:
-    """Give a class a method that is compiled when it is called first, unless it has its own."""
-    if name not in cls.__dict__:
-        _set_late(cls, name, source)
+    """Give a class a method that is compiled when it is called first, unless it has its own. (A
+    class that has `__eq__` alone has None as `__hash__`.)
+    """
 
-
-def _set_late(cls: type, name: str, source: Callable[[type], str]) -> None:
     def first_call(self: Any, *arguments: Any) -> Any:
         known: dict[str, Any] = {}
         exec(source(cls), known)
@@ -128,7 +124,8 @@ def _set_late(cls: type, name: str, source: Callable[[type], str]) -> None:
         setattr(cls, name, method)
         return method(self, *arguments)
 
-    setattr(cls, name, first_call)
+    if cls.__dict__.get(name) is None:
+        setattr(cls, name, first_call)
 
 
 def _equality(cls: type) -> str:
@@ -160,11 +157,11 @@ def _with_init(cls: type[C]) -> type[C]:
             known[f"_make_{f.name}"] = f.default_factory
             made = f"_make_{f.name}()"
             value = f"{made} if {f.name} is _missing else {f.name}" if f.init else made
+        elif f.init:
+            value = f.name
         else:
-            value = f.name if f.init else f"_{f.name}"
-            known |= {} if f.init else {f"_{f.name}": f.default}
-        if f.init or value != f"_{f.name}" or f.default is not MISSING:
-            lines.append(f"_set_{f.name}(self, {value})")
+            known[f"_{f.name}"], value = f.default, f"_{f.name}"
+        lines += [] if f.default is MISSING and value == f"_{f.name}" else [f"_set_{f.name}(self, {value})"]
     return _compile_init(cls, declared, lines, known)
 
 

@@ -16,7 +16,7 @@ from texpr.ir.build import integer
 
 class CollapsedLoops:
     """Neighbouring loops over elements that walk through all memory of the statement as one become
-    one, the last ones, and of products all of them; then templates are tried anew.
+    one: the last ones, and short rows of a product; then templates are tried anew.
 
     Args:
         again: those that are tried on the joined loops, before the ones that follow this.

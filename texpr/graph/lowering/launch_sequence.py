@@ -143,7 +143,7 @@ def make_launches(
     groups, decisions = group_equations(program, join)
     groups, sweeps = merge_elementwise(groups, set(program.outputs)) if sweep else (groups, [])
     groups = order_groups(groups)
-    needed = _needed(groups, program)
+    needed, constants = _needed(groups, program), set(constants)
     views: dict[Tensor, Tensor] = {}
     order: list[Launch] = []
     for group in groups:
@@ -151,6 +151,7 @@ def make_launches(
         (target, *_) = group.targets
         if source is not None and target not in program.outputs:
             views[target] = views.get(source, source)
+            constants |= {target} if source in constants else set()
             continue
         if source is not None:
             if not _computed_as(target, views.get(source, source), program, order, views):
@@ -159,13 +160,8 @@ def make_launches(
         if group.parts:
             order.append(_sweep(group, kernel_of))
             continue
-        order.append(_launch(*as_program(group, needed), kernel_of, _with_views(constants, views)))
+        order.append(_launch(*as_program(group, needed), kernel_of, constants))
     return Launches(tuple(order), views, (*decisions, *sweeps))
-
-
-def _with_views(constants: Set[Tensor], views: Mapping[Tensor, Tensor]) -> Set[Tensor]:
-    """These tensors and those that are their memory in another shape."""
-    return constants | {t for t, root in views.items() if root in constants}
 
 
 def _launch(

@@ -165,7 +165,7 @@ def _by_terms(builder: ScheduleBuilder, w: Window) -> bool:
     rather than whole for each block of rows.
 
     That moves less memory where the second cache does not hold a tile of lanes, or few positions
-    would use what comes each time.
+    would use what comes each time. Constant weights are packed whole, once.
     """
     tiles = _lane_tiles(w)
     if w.weights.tensor.name in builder.constants:

@@ -160,7 +160,7 @@ def _tile(
     return (width, height, None) if tile is None else (tile[0] * lanes, tile[1], taps)
 
 
-def _slides(nest: Nest, image: Access, position: For) -> bool:
+def _windows_overlap(nest: Nest, image: Access, position: For) -> bool:
     """True if windows at neighbouring positions overlap: those of `2*r + p` for two values of p do
     not.
     """
@@ -190,7 +190,7 @@ def _parts(nest: Nest, lane: For) -> tuple[For, Access, Access] | None:
     if len(moving) != 1 or len(staying) != 1:
         return None
     weights, image = moving[0], staying[0]
-    if not any(_slides(nest, image, n) for n in nest.spatial if weights.stride(n.var) == 0):
+    if not any(_windows_overlap(nest, image, n) for n in nest.spatial if weights.stride(n.var) == 0):
         return None
     if nest.accesses[0].stride(lane.var) == 1:
         return (lane, weights, image) if weights.stride(lane.var) == 1 else None

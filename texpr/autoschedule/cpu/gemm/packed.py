@@ -162,7 +162,9 @@ def _pack_row_operand(
     late: list[Tensor] = []
     for a in (a for a in c.nest.accesses[1:] if a is not c.packed_operand):
         if a in scattered and (
-            panels := pack(builder, a, at, c.row_loop, c.height, c.sums, _belongs_to(c, row))
+            panels := pack(
+                builder, a, at, c.row_loop, c.height, c.sums, _belongs_to(c, row), (*row_tiles, row)
+            )
         ):
             beside.append(panels.buffer)
         elif (
