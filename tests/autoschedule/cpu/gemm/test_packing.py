@@ -56,3 +56,21 @@ def test_lanes_of_packed_images_lie_beside_each_other(side: int, target: str):
                 places = flat_index(read.tensor, read.indices)
                 assert all(places.coefficient(v) in (0, 1) for v in lanes), schedule
     schedule.certificate()
+
+
+TURNED = (
+    "op turned(X: f32[N, C, H, W], F: f32[C, K]) -> Y: f32[N, H, W, K] { "
+    "Y[n, h, w, k] = sum(c: X[n, c, h, w] * F[c, k]) }"
+)
+
+
+@pytest.mark.parametrize("images, side", [(4, 4), (4, 5), (1, 6)])
+def test_rows_of_packed_images_lie_beside_each_other(images: int, side: int):
+    """The same of a tile of rows: the row of an image is read from one element to the next."""
+    s = tx.schedule(tx.op(TURNED), N=images, C=256, H=side, W=side, K=256).auto("x86-64-v3")
+    rows = {n.var for n in statements(*s.kernel.body) if isinstance(n, For) and n.var.name == "hwi"}
+    sums = [n for n in statements(*s.kernel.body) if isinstance(n, Store) and n.update == "add"]
+    packed = [n for each in sums for n in walk(each.value) if isinstance(n, Read) and "X" in n.tensor.name]
+    places = [flat_index(n.tensor, n.indices).coefficient(v) for n in packed for v in rows]
+    assert set(places) == {1}, s
+    s.certificate()
