@@ -72,5 +72,5 @@ def test_rows_of_packed_images_lie_beside_each_other(images: int, side: int):
     sums = [n for n in statements(*s.kernel.body) if isinstance(n, Store) and n.update == "add"]
     packed = [n for each in sums for n in walk(each.value) if isinstance(n, Read) and "X" in n.tensor.name]
     places = [flat_index(n.tensor, n.indices).coefficient(v) for n in packed for v in rows]
-    assert set(places) == {1}, s
+    assert 1 in places and set(places) <= {0, 1}, s  # 0: of loops over other rows
     s.certificate()
