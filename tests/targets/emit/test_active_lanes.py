@@ -233,3 +233,37 @@ def test_on_a_gpu_nothing_lies_in_global_memory(name: str):
         "@tx_nothing = internal addrspace(1) constant" in artifact.emitted
         and "ld.global" in artifact.assembly
     )
+
+
+WHOLE = """kernel f(X: f32[N, 16], c: u8[N, 16]) -> (Y: f32[N, 16])
+  for i in 0..N
+    for v in 0..{lanes} vector
+      if v < 16
+        Y[i, v] = if X[i, v] > 0.0 then if c[i, v] == 1 then X[i, 15 - v] else 1.0 else 2.0
+"""
+
+
+@pytest.mark.parametrize("target", ["x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64"])
+def test_elements_that_all_lanes_have_are_loaded_without_a_mask(target: str):
+    """A mask of bytes is a branch for each lane where processors have none."""
+    machine = find_target(target)
+    for lanes, masked in ((16, False), (19, True)):
+        text = WHOLE.format(lanes=lanes)
+        emitted, _ = emit_llvm(prepared(parse_kernel(text), machine), machine)
+        assert ("call <" in emitted and "masked.load" in emitted.replace("declare", "")) == masked
+
+
+def test_values_under_conditions_of_lanes():
+    op = tx.op(
+        "op f(X: f32[N, 16], c: u8[N, 16], d: i32[N, 16]) -> Y: f32[N, 16] { Y[i, j] = if c[i, j] == 1 "
+        "then f32(100 // d[i, j]) + sqrt(X[i, j]) else 2 }"
+    )
+    rng = np.random.default_rng(0)
+    x, c, d = (
+        rng.normal(size=(9, 16)).astype("f4"),
+        rng.integers(0, 2, (9, 16)).astype("u1"),
+        np.zeros((9, 16), "i4"),
+    )
+    d[c == 1], x[c == 1] = rng.integers(1, 9, int((c == 1).sum())), 4
+    expected = np.where(c == 1, 100 // np.maximum(d, 1) + 2.0, 2).astype("f4")
+    np.testing.assert_array_equal(op(x, c, d), expected)

@@ -282,6 +282,9 @@ class ScalableEmitter(LaneBuffers):
     def _is_private_run(self, tensor: Tensor, indices: tuple[Expr, ...]) -> bool:
         return not self.is_scalable and super()._is_private_run(tensor, indices)
 
+    def _has_all_lanes(self, read: Read) -> bool:
+        return not self.is_scalable and super()._has_all_lanes(read)
+
     def can_bypass_caches(self, tensor: Tensor, indices: tuple[Expr, ...]) -> bool:
         return not self.is_scalable and super().can_bypass_caches(tensor, indices)
 

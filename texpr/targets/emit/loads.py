@@ -28,6 +28,21 @@ class Loads(Addresses):
         self.checked_mask: Value | None = None
 
     def load(self, read: Read) -> Value:
+        """The value of a read: a load of the lanes that are on, of all where the tensor has their
+        elements anyway.
+        """
+        before = self.mask
+        if before is not None and self._has_all_lanes(read):
+            self.mask = None
+        loaded = self._loaded(read)
+        self.mask = before
+        return loaded
+
+    def _has_all_lanes(self, read: Read) -> bool:
+        """True if a tensor surely has the elements of all lanes, whichever are on."""
+        return self.lane is not None and self.enclosing.has(read.tensor, read.indices)
+
+    def _loaded(self, read: Read) -> Value:
         tensor = read.tensor
         element, align = memory_type(tensor.dtype), self.alignment(tensor, read.indices)
         picked = (
