@@ -93,11 +93,14 @@ def definitions(equations: Sequence[Equation | Invoke]) -> dict[Tensor, Equation
         for target in equation.targets:
             found.setdefault(target, []).append(equation)
     return {
-        t: es[0] for t, es in found.items() if len(es) == 1 and isinstance(es[0], Equation) and _whole(es[0])
+        t: es[0]
+        for t, es in found.items()
+        if len(es) == 1 and isinstance(es[0], Equation) and is_whole(es[0])
     }
 
 
-def _whole(equation: Equation) -> bool:
+def is_whole(equation: Equation) -> bool:
+    """True if it defines all elements of its tensor, in bare indices."""
     if equation.update is not None or equation.where is not None or equation.guard is not None:
         return False
     return (

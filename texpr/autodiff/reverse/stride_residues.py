@@ -22,13 +22,16 @@ MOST = 9
 
 
 def phases(
-    target: tuple[Axis, ...], terms: Iterable[Expr]
+    target: tuple[Axis, ...], terms: Iterable[Expr], any_value: bool = False
 ) -> list[tuple[tuple[Axis, ...], tuple[Expr, ...]]]:
     """Axes and the elements they stand for: all at once, or apart by the remainders on which
     `terms` depend.
+
+    Args:
+        any_value: for single values too, not only for sums and places of a maximum.
     """
     strides = [1 for _ in target]
-    for divisor, form in _remainders(terms):
+    for divisor, form in _remainders(terms, any_value):
         for n, axis in enumerate(target):
             if abs(form.coefficient(axis.var)) == 1 and not axis.var.pack:
                 strides[n] = lcm(strides[n], divisor)
@@ -37,12 +40,12 @@ def phases(
     return [_apart(target, strides, starts) for starts in product(*map(range, strides))]
 
 
-def _remainders(terms: Iterable[Expr]) -> Iterator[tuple[int, Linear]]:
+def _remainders(terms: Iterable[Expr], any_value: bool) -> Iterator[tuple[int, Linear]]:
     """The literal divisors of remainders in terms that are sums or look for the place of a
-    maximum, and what is divided.
+    maximum, or in any, and what is divided.
     """
     for nodes in ([*walk(term)] for term in terms):
-        if any(isinstance(n, Reduce) or _is_met(n) for n in nodes):
+        if any_value or any(isinstance(n, Reduce) or _is_met(n) for n in nodes):
             remainders = ((n.lhs, build.integer(n.rhs)) for n in nodes if isinstance(n, Mod))
             yield from ((divisor, linear(e)) for e, divisor in remainders if divisor is not None)
 

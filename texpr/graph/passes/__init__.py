@@ -20,6 +20,7 @@ from texpr.graph.passes.algebraic_laws import EXACT, LAWS
 from texpr.graph.passes.drop_guards import drop_guards
 from texpr.graph.passes.flatten_calls import flatten
 from texpr.graph.passes.fold_constants import fold_constants, known_scalars
+from texpr.graph.passes.gather_updates import gather_updates
 from texpr.graph.passes.isolate_reductions import isolate_reductions
 from texpr.graph.passes.law_matcher import Law, simplified
 from texpr.graph.passes.merge_recurrences import merge_recurrences
@@ -77,6 +78,7 @@ PASSES: tuple[Stage, ...] = (
     Stage("hoist", 1, "reductions get equations of their own", False),
     Stage("guards", 1, "what reads give outside, where they are inside"),
     Stage("apart", 2, "every reduction gets a tensor of its own", False),
+    Stage("updates", 2, "updates at places that a formula says become sums"),
     Stage("copies", 1, "copies of whole tensors"),
     Stage("cse", 2, "equal definitions and recurrences once"),
     Stage("reads", 2, "transposes, slices and broadcasts become indices"),
@@ -143,6 +145,7 @@ def optimize(
         "hoist": hoist,
         "guards": drop_guards,
         "apart": isolate_reductions,
+        "updates": gather_updates,
         "copies": _copies,
         "cse": _cse,
         "reads": absorb_views,
