@@ -45,6 +45,16 @@ def _number(numbers: Mapping[str, float]) -> bool:
     return 0 <= numbers["b"] < numbers["a"] and 0 <= numbers["n"] and (numbers["n"] + 1) * numbers["a"] <= 127
 
 
+def _middle_digit(numbers: Mapping[str, float]) -> bool:
+    """`m` is the base `a` times the base `r` of a digit `b`, and the number fits every type."""
+    return (
+        numbers["m"] == numbers["a"] * numbers["r"]
+        and 0 <= numbers["b"] < numbers["r"]
+        and 0 <= numbers["n"]
+        and (numbers["n"] + 1) * numbers["m"] <= 127
+    )
+
+
 def _ordered(numbers: Mapping[str, float]) -> bool:
     return numbers["a"] <= numbers["b"]
 
@@ -202,6 +212,10 @@ def _table() -> tuple[Law, ...]:
         Law("max(min(x, b), a) = min(max(x, a), b)", "int", True, _ordered),
         Law("y % b == x // a and z % a == x % a = x == y % b * a + z % a", "int", True, _digits),
         Law("n == x // a and b == x % a = x == n * a + b", "int", True, _number),
+        Law("n == x // m and b == x // a % r = x // a == n * r + b", "int", True, _middle_digit),
+        Law(
+            "n == x // m and (b == x // a % r and c) = x // a == n * r + b and c", "int", True, _middle_digit
+        ),
     ]
     loose = [Law(text, "float", False) for text in _REASSOCIATING]
     loose += [

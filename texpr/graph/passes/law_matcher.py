@@ -1,6 +1,6 @@
 """Algebraic laws as text, and the machine that applies them.
 
-A law reads `x * 1 = x`. Names from x on stand for any expression, `a b n` for literals, whose
+A law reads `x * 1 = x`. Names from x on stand for any expression, `a b m n r` for literals, whose
 arithmetic is done when the law is applied; `e if c else f`, comparisons, `and or not`, `**`, `//`,
 `%` and function names are those of the language. `either order` is understood of `+ * max min and
 or == !=`.
@@ -68,7 +68,7 @@ _COMPARE: dict[type[ast.AST], str] = {
     ast.NotEq: "!=",
 }
 _EITHER_ORDER = (Add, Mul, Max, Min, And, Or)
-LITERALS = "abn"
+LITERALS = "abmnr"
 MOST_ROUNDS = 8
 
 
