@@ -10,10 +10,11 @@ import pytest
 import texpr as tx
 from texpr import ops
 from texpr.ir.expr import Read
-from texpr.ir.loop import For, Store
+from texpr.ir.loop import For, If, Store
 from texpr.ir.loop_kind import VECTOR
 from texpr.ir.traverse import statements, walk
 from texpr.passes.analysis.row_major import flat_index
+from texpr.schedule.structure.loops import paths
 
 WIDE, NARROW = "x86-64-v4", "x86-64-v3"
 TYPES = ["u8", "i8", "bool", "i16", "f16", "bf16", "i32", "i64", "f8e4m3"]
@@ -73,4 +74,21 @@ def test_rows_of_packed_images_lie_beside_each_other(images: int, side: int):
     packed = [n for each in sums for n in walk(each.value) if isinstance(n, Read) and "X" in n.tensor.name]
     places = [flat_index(n.tensor, n.indices).coefficient(v) for n in packed for v in rows]
     assert 1 in places and set(places) <= {0, 1}, s  # 0: of loops over other rows
+    s.certificate()
+
+
+WEIGHTS = "op f(A: f32[N, M], B: f32[N, K]) -> Y: f32[M, K] { Y[i, j] = sum(n: A[n, i] * B[n, j]) }"
+
+
+@pytest.mark.parametrize("rows", [512, 128, 129])
+def test_whole_panels_are_packed_without_conditions(rows: int):
+    """Blocks of rows that end in different places: those of one block are fewer."""
+    s = tx.schedule(tx.op(WEIGHTS), N=1024, M=rows, K=512 * 128 // rows).auto("x86-64-v3")
+    copies = [
+        (above, n)
+        for above, n in paths(s.kernel)
+        if isinstance(n, Store) and n.tensor.name == "A_cache"
+    ]
+    asked = [n for above, n in copies if any(isinstance(around, If) for around in above)]
+    assert len(copies) > len(asked)
     s.certificate()

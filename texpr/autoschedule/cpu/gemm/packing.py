@@ -173,6 +173,7 @@ def pack_panels(
             and builder.try_apply("vectorize_scalable", cut[1], CPU_COSTS.scalable_tile_registers)
         ):
             builder.try_apply("vectorize", cut[1])
+        builder.try_apply("partition", cut[0])  # the last panel alone may be asked what it has
     builder.try_apply("layout", buffer, layout)
     return Panels(builder.current_buffer(buffer), order[0])
 
