@@ -39,7 +39,8 @@ def load(source: Any, dims: Mapping[str, int] | None = None) -> OnnxModel:
         MissingExtra: the library onnx is not installed.
         OSError: the file cannot be read.
     """
-    return OnnxModel(read_model(source), dims or {})
+    path = None if isinstance(source, bytes | bytearray | memoryview) else source
+    return OnnxModel(read_model(source), dims or {}, path)
 
 
 class OnnxModel(Module):
@@ -53,7 +54,7 @@ class OnnxModel(Module):
         inputs, outputs: names.
     """
 
-    def __init__(self, proto: Any, dims: Mapping[str, int]) -> None:
+    def __init__(self, proto: Any, dims: Mapping[str, int], path: Any = None) -> None:
         super().__init__()
         self._proto = without_data(proto, 0)  # their values are parameters, buffers and constants
         if not isinstance(dims, Mapping) or not all(type(n) is int and n >= 0 for n in dims.values()):
@@ -75,13 +76,13 @@ class OnnxModel(Module):
         self._static: set[str] = set()
         self._decisive: set[str] = set()
         self._constants: dict[str, Known] = {}
-        self._register(proto)
+        self._register(proto, path)
         self.eval()
 
-    def _register(self, proto: Any) -> None:
+    def _register(self, proto: Any, path: Any) -> None:
         constants, kept = _roles(proto)
         for t in proto.graph.initializer:
-            value = array_of(t)
+            value = array_of(t, path)
             if not value.dtype.is_float or t.name in constants:
                 self._constants[t.name] = value
             elif t.name in kept:

@@ -14,6 +14,7 @@ import numpy as np
 
 from texpr.onnx.converters import DOMAINS, NEWEST, OLDEST, find
 from texpr.onnx.element_types import FROM_ONNX, name_of
+from texpr.onnx.large_values import is_here, length_here, values_here, without_large_values, wrong_length
 from texpr.onnx.model_errors import UnsupportedOp
 from texpr.onnx.onnx_package import library
 from texpr.onnx.validation import refuse_large
@@ -34,7 +35,7 @@ EXTERNAL = 1
 
 
 def read_model(source: Any) -> Any:
-    """A checked onnx.ModelProto with all its data inside.
+    """A checked onnx.ModelProto; of a file, large values are read by `array_of`.
 
     Args:
         source: a path, the bytes of a file, or an onnx.ModelProto.
@@ -50,7 +51,7 @@ def read_model(source: Any) -> Any:
     _check_texts(model)
     nodes = list(all_nodes(model))
     tensors = list(_all_tensors(model, nodes))
-    if any(t.data_location == EXTERNAL for t in tensors):
+    if any(map(_is_elsewhere, tensors)):
         raise CheckpointError(
             "the model has data in other files, and it is not known where they are",
             code="onnx",
@@ -82,7 +83,7 @@ def _parsed(source: Any) -> Any:
                 code="onnx",
                 help="keep its data in other files",
             )
-        return onnx.load_model(path)
+        return _without_copies(path, about.st_size) or onnx.load_model(path)
     except (OSError, ResourceError, CheckpointError):
         raise
     except TypeError:
@@ -91,6 +92,21 @@ def _parsed(source: Any) -> Any:
         ) from None
     except Exception as error:  # the library raises what protobuf, its checker and the system raise
         raise CheckpointError(f"the model cannot be read: {_first_line(error)}", code="onnx") from None
+
+
+def _without_copies(path: Path, size: int) -> Any:
+    """The model of a file whose large values stay there until they are asked for (`array_of`); None
+    where none are large, or others lie in further files.
+    """
+    with open(path, "rb") as file:
+        small = without_large_values(file, size)
+    model = None if small is None else library().load_model_from_string(small)
+    return None if model is None or any(map(_is_elsewhere, model.graph.initializer)) else model
+
+
+def _is_elsewhere(t: Any) -> bool:
+    """True if the values of a tensor are neither in the model nor in its file."""
+    return t.data_location == EXTERNAL and not is_here(t)
 
 
 def _first_line(error: Exception) -> str:
@@ -236,15 +252,10 @@ def _check_tensor(t: Any) -> None:
             help="one of these fields has them; export the model again",
         )
     count = prod(t.dims)
-    if t.HasField("raw_data"):
-        expected = count * FROM_ONNX[t.data_type].bytes
-        if expected != len(t.raw_data):
-            raise CheckpointError(
-                f"the tensor `{t.name}` of {name_of(t.data_type)}{list(t.dims)} needs {expected:,} bytes and "
-                f"has "
-                f"{len(t.raw_data):,}",
-                code="onnx",
-            )
+    if t.HasField("raw_data") or is_here(t):
+        given = length_here(t) if is_here(t) else len(t.raw_data)
+        if count * FROM_ONNX[t.data_type].bytes != given:
+            raise wrong_length(t, given)
         return
     given = len(getattr(t, library().helper.tensor_dtype_to_field(t.data_type)))
     if given != count:
@@ -342,8 +353,16 @@ def _elem_type(value: Any) -> int:
     return kind.tensor_type.elem_type
 
 
-def array_of(t: Any) -> Known:
-    """The values of an onnx.TensorProto."""
+def array_of(t: Any, path: Path | None = None) -> Known:
+    """The values of an onnx.TensorProto.
+
+    Args:
+        path: of the model's file, where they may have been left.
+    Raises:
+        CheckpointError: they are no longer there.
+    """
+    if path is not None and is_here(t):
+        return Known(values_here(t, path), FROM_ONNX[t.data_type])
     return Known.of(library().numpy_helper.to_array(t))
 
 

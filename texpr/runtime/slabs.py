@@ -58,6 +58,19 @@ def block(size: int) -> np.ndarray:
     return _cut(-(-size // ALIGNMENT) * ALIGNMENT)[:size]
 
 
+class Given(np.ndarray):
+    """An array in a block that whoever made it gives away: it need not be copied."""
+
+
+def given(size: int, dtype: np.dtype, shape: tuple[int, ...]) -> Given:
+    """An array of a shape in a block of so many bytes, not filled yet.
+
+    Raises:
+        ResourceError: there is not so much memory.
+    """
+    return block(size).view(dtype).reshape(shape).view(Given)
+
+
 def in_lines(value: np.ndarray) -> np.ndarray:
     """A copy of an array that begins at a whole line: vectors of it lie in one line each."""
     copy = block(value.nbytes).view(value.dtype).reshape(value.shape)

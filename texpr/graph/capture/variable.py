@@ -14,7 +14,7 @@ from texpr.graph.arrays.recording import active_capture
 from texpr.graph.capture.variable_methods import VariableMethods
 from texpr.ir.dtypes import DType, as_bits, from_numpy, numpy_dtype, readable, stored
 from texpr.runtime import gpu
-from texpr.runtime.slabs import in_lines
+from texpr.runtime.slabs import Given, in_lines
 from texpr.support.errors import CallError
 
 
@@ -67,7 +67,7 @@ class Variable(VariableMethods):
         leaf: the lazy tensor that stands for the value, if there is one.
         exposed: true once somebody had the array of the value, and may write to it at any time.
     Args:
-        data: the first value, copied.
+        data: the first value, copied unless it was given away (`slabs.Given`).
         name: for messages and listings.
         dtype: what NumPy cannot say of `data`: bf16 in 16 bits, floats in 8 bits.
         device: where it lies, a name.
@@ -88,7 +88,8 @@ class Variable(VariableMethods):
         if dtype is None or array.dtype != numpy_dtype(dtype):
             raise CallError(f"`{name}` has dtype {array.dtype}, which texpr does not have", code="dtype")
         self.name, self.dtype = name, dtype
-        self._current: Any = _copy_to_device(array, device)
+        is_given = isinstance(data, Given) and device == gpu.HOST
+        self._current: Any = array if is_given else _copy_to_device(array, device)
         self._spare: Any = None
         self.leaf: Leaf | None = None
         self.exposed = False

@@ -85,9 +85,7 @@ def test_whole_panels_are_packed_without_conditions(rows: int):
     """Blocks of rows that end in different places: those of one block are fewer."""
     s = tx.schedule(tx.op(WEIGHTS), N=1024, M=rows, K=512 * 128 // rows).auto("x86-64-v3")
     copies = [
-        (above, n)
-        for above, n in paths(s.kernel)
-        if isinstance(n, Store) and n.tensor.name == "A_cache"
+        (above, n) for above, n in paths(s.kernel) if isinstance(n, Store) and n.tensor.name == "A_cache"
     ]
     asked = [n for above, n in copies if any(isinstance(around, If) for around in above)]
     assert len(copies) > len(asked)

@@ -1,0 +1,133 @@
+"""Large values of a file are read once, to where they stay."""
+
+from __future__ import annotations
+
+import io
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import texpr as tx
+from texpr.onnx.large_values import LARGE, is_here, without_large_values
+from texpr.onnx.read import array_of, read_model
+from texpr.support.errors import CheckpointError
+
+onnx = pytest.importorskip("onnx")
+SIDE = 256
+
+
+def _model(dtype: str = "f4", fields: str = "raw") -> Any:
+    """x @ a + x @ b, between small initializers; `a` and `b` are large."""
+    rng = np.random.default_rng(0)
+    value = {n: (rng.normal(size=(SIDE, SIDE)) * 9).astype(dtype) for n in "ab"}
+    h = onnx.helper
+    tensors = [onnx.numpy_helper.from_array(v, n) for n, v in value.items()]
+    if fields == "float_data":
+        tensors = [h.make_tensor(n, 1, v.shape, v.ravel()) for n, v in value.items()]
+    tensors.insert(1, onnx.numpy_helper.from_array(np.zeros(3, dtype), "small"))
+    kind = h.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    nodes = [
+        h.make_node("MatMul", ["x", "a"], ["xa"]),
+        h.make_node("MatMul", ["x", "b"], ["xb"]),
+        h.make_node("Add", ["xa", "xb"], ["y"]),
+    ]
+    x, y = (h.make_tensor_value_info(n, kind, [2, SIDE]) for n in "xy")
+    graph = h.make_graph(nodes, "g", [x], [y], tensors)
+    return h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8)
+
+
+def _saved(tmp_path: Path, model: Any) -> Path:
+    path = tmp_path / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i4", "i8", "u1"])
+def test_values_are_those_of_the_file(tmp_path: Path, dtype: str):
+    path = _saved(tmp_path, _model(dtype))
+    found = read_model(path)
+    assert [is_here(t) for t in found.graph.initializer] == [True, False, True]
+    for t, expected in zip(found.graph.initializer, _model(dtype).graph.initializer):
+        np.testing.assert_array_equal(array_of(t, path).array, onnx.numpy_helper.to_array(expected))
+
+
+def test_a_file_and_its_bytes_are_one_model(tmp_path: Path):
+    path = _saved(tmp_path, _model())
+    x = np.random.default_rng(1).normal(size=(2, SIDE)).astype("f4")
+    from_file, from_bytes = tx.onnx.load(path), tx.onnx.load(path.read_bytes())
+    np.testing.assert_array_equal(from_file(x), from_bytes(x))
+    assert list(from_file.state_dict()) == list(from_bytes.state_dict()) == ["a", "small", "b"]
+
+
+def test_values_are_not_copied(tmp_path: Path):
+    model = _model()
+    for k in range(30):
+        model.graph.initializer.append(
+            onnx.numpy_helper.from_array(np.full((SIDE, SIDE), k, "f4"), f"more{k}")
+        )
+    path = _saved(tmp_path, model)
+    del model
+    tx.onnx.load(path)  # what is imported and computed once
+    tracemalloc.start()
+    loaded = tx.onnx.load(path)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 1.5 * path.stat().st_size and len(loaded.state_dict()) == 33
+
+
+def test_other_fields_are_read_as_before(tmp_path: Path):
+    found = read_model(_saved(tmp_path, _model(fields="float_data")))
+    assert not any(map(is_here, found.graph.initializer))
+
+
+def test_dimensions_that_do_not_fit(tmp_path: Path):
+    model = _model()
+    model.graph.initializer[0].dims[0] += 1
+    with pytest.raises(
+        CheckpointError, match=r"the tensor `a` of f32\[257, 256\] needs 263,168 bytes and has 262,144"
+    ):
+        tx.onnx.load(_saved(tmp_path, model))
+
+
+def test_a_file_that_becomes_shorter_meanwhile(tmp_path: Path):
+    path = _saved(tmp_path, _model())
+    found = read_model(path)
+    path.write_bytes(path.read_bytes()[: LARGE // 2])
+    with pytest.raises(CheckpointError, match="has changed while it was read"):
+        array_of(found.graph.initializer[0], path)
+
+
+def test_files_that_end_anywhere(tmp_path: Path):
+    whole = _saved(tmp_path, _model()).read_bytes()
+    cuts = [*range(0, 400, 7), *range(400, len(whole), 50_021)]
+    for n in cuts:
+        path = tmp_path / "cut.onnx"
+        path.write_bytes(whole[:n])
+        with pytest.raises(CheckpointError):
+            tx.onnx.load(path)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes(data: bytes):
+    assert without_large_values(io.BytesIO(data), len(data)) is None
+
+
+@given(st.integers(0, 400), st.integers(0, 255))
+def test_any_changed_byte(place: int, byte: int):
+    """What is left of it is a message where it is one, of the same initializers."""
+    data = bytearray(_model().SerializeToString())
+    data[place] = byte
+    small = without_large_values(io.BytesIO(bytes(data)), len(data))
+    assert small is None or _names(small) == _names(bytes(data))
+
+
+def _names(data: bytes) -> list[str | bytes] | None:
+    try:
+        return [t.name for t in onnx.ModelProto.FromString(data).graph.initializer]
+    except Exception:
+        return None

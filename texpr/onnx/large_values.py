@@ -1,0 +1,210 @@
+"""Large values of a model's file: left out of what protobuf reads, and read where they are to lie.
+
+protobuf holds a file's bytes, its own copy of the values, and gives another one of each that is
+asked for: a model of 400 MB takes 1.2 GB. The values of initializers are one field of a message, at
+a place that its lengths say. Here a file is read without the large ones; each becomes external data
+of ONNX, in the file itself.
+
+Source: the encoding of messages, https://protobuf.dev/programming-guides/encoding; field numbers of
+onnx.proto.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from pathlib import Path
+from secrets import token_hex
+from typing import IO, Any
+
+import numpy as np
+
+from texpr.ir.dtypes import numpy_dtype
+from texpr.onnx.element_types import FROM_ONNX
+from texpr.onnx.onnx_package import library
+from texpr.runtime.slabs import Given, given
+from texpr.support.errors import CheckpointError
+from texpr.support.frozen_dataclass import frozen
+
+LARGE = 1 << 16
+"""Bytes of values that are left out."""
+GRAPH, INITIALIZER, RAW_DATA = 7, 5, 9
+"""Numbers of fields: `graph` of a ModelProto, `initializer` of a GraphProto, `raw_data` of a
+TensorProto."""
+VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
+"""Wire types."""
+LONGEST = 10
+"""Bytes of a number, at most."""
+HERE = f"texpr.{token_hex(16)}"
+"""The location of external data that lie in the model's own file; no model can say it."""
+
+
+class Damaged(Exception):
+    """A file is no message of protobuf, or is one of an unusual form."""
+
+
+@frozen
+class _Field:
+    """A field of a message in a file.
+
+    Attributes:
+        start, payload, end: bytes from the beginning of the file at which the field and what it
+            holds begin, and at which it ends.
+    """
+
+    number: int
+    wire: int
+    start: int
+    payload: int
+    end: int
+
+
+def without_large_values(file: IO[bytes], size: int) -> bytes | None:
+    """The bytes of a model whose initializers with large values have them as external data at
+    `HERE`; None where no message says where they are, or none is large.
+
+    Args:
+        size: bytes of the file.
+    """
+    try:
+        graphs = [f for f in _fields(file, 0, size) if f.number == GRAPH]
+        if len(graphs) != 1 or graphs[0].wire != BYTES:
+            return None
+        pieces, changed = [], False
+        for f in _fields(file, graphs[0].payload, graphs[0].end):
+            tensor = _stripped(file, f) if f.number == INITIALIZER and f.wire == BYTES else None
+            changed |= tensor is not None
+            pieces.append(_bytes(file, f.start, f.end) if tensor is None else _field(INITIALIZER, tensor))
+        if not changed:
+            return None
+        graph = _field(GRAPH, b"".join(pieces))
+        return _bytes(file, 0, graphs[0].start) + graph + _bytes(file, graphs[0].end, size)
+    except Damaged:
+        return None
+
+
+def _stripped(file: IO[bytes], initializer: _Field) -> bytes | None:
+    """A TensorProto with its values as external data; None where they are to stay."""
+    if initializer.end - initializer.payload < LARGE:
+        return None
+    fields = list(_fields(file, initializer.payload, initializer.end))
+    values = [f for f in fields if f.number == RAW_DATA]
+    if len(values) != 1 or values[0].wire != BYTES or values[0].end - values[0].payload < LARGE:
+        return None
+    onnx, value = library(), values[0]
+    before, behind = _bytes(file, initializer.payload, value.start), _bytes(file, value.end, initializer.end)
+    try:
+        tensor = onnx.TensorProto.FromString(before + behind)
+    except Exception:  # protobuf's own class of errors is not public
+        raise Damaged from None
+    if tensor.data_type not in FROM_ONNX or FROM_ONNX[tensor.data_type].as_bits or _is_unusual(tensor):
+        return None
+    tensor.data_location = onnx.TensorProto.EXTERNAL
+    for key, text in (("location", HERE), ("offset", value.payload), ("length", value.end - value.payload)):
+        tensor.external_data.add(key=key, value=str(text))
+    return tensor.SerializeToString()
+
+
+def _is_unusual(tensor: Any) -> bool:
+    """True if a tensor has other values too, or comes in parts: those who read it say so."""
+    others = ("float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data")
+    return (
+        tensor.HasField("segment")
+        or bool(tensor.data_location or len(tensor.external_data))
+        or any(len(getattr(tensor, name)) for name in others)
+    )
+
+
+def is_here(tensor: Any) -> bool:
+    """True if the values of an onnx.TensorProto were left in its file."""
+    return len(tensor.external_data) == 3 and tensor.external_data[0].value == HERE
+
+
+def length_here(tensor: Any) -> int:
+    """Bytes of values that were left in the file."""
+    return int(tensor.external_data[2].value)
+
+
+def values_here(tensor: Any, path: Path) -> Given:
+    """The values of a tensor that were left in the file, as many as its dimensions say.
+
+    Raises:
+        CheckpointError: the file has changed.
+        ResourceError: they do not fit into memory.
+    """
+    dtype = np.dtype(numpy_dtype(FROM_ONNX[tensor.data_type])).newbyteorder("<")
+    values = given(length_here(tensor), dtype, tuple(tensor.dims))
+    with open(path, "rb", buffering=0) as file:
+        file.seek(int(tensor.external_data[1].value))
+        left = memoryview(values.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
+        while left:
+            count = file.readinto(left)
+            if not count:
+                raise CheckpointError(f"{path} has changed while it was read", code="onnx")
+            left = left[count:]
+    return values
+
+
+def wrong_length(tensor: Any, length: int) -> CheckpointError:
+    """The error of a tensor whose values are not as many bytes as its dimensions say."""
+    dtype = FROM_ONNX[tensor.data_type]
+    return CheckpointError(
+        f"the tensor `{tensor.name}` of {dtype.name}{list(tensor.dims)} needs "
+        f"{prod(tensor.dims) * dtype.bytes:,} bytes and has {length:,}",
+        code="onnx",
+    )
+
+
+def _fields(file: IO[bytes], start: int, end: int) -> Iterator[_Field]:
+    """The fields of a message that lies in a file from one place to another.
+
+    Raises:
+        Damaged: a field goes beyond the end, or has no known form.
+    """
+    while start < end:
+        key, payload = _number(file, start, end)
+        wire = key & 7
+        if wire == BYTES:
+            length, payload = _number(file, payload, end)
+        elif wire == VARINT:
+            _, after = _number(file, payload, end)
+            length = after - payload
+        else:
+            length = {FIXED32: 4, FIXED64: 8}.get(wire, end)
+        if payload + length > end:
+            raise Damaged
+        yield _Field(key >> 3, wire, start, payload, payload + length)
+        start = payload + length
+
+
+def _number(file: IO[bytes], start: int, end: int) -> tuple[int, int]:
+    """A number of seven bits a byte, the lowest first, and the place behind it."""
+    file.seek(start)
+    given = file.read(min(LONGEST, end - start))
+    value = 0
+    for k, byte in enumerate(given):
+        value |= (byte & 0x7F) << 7 * k
+        if byte < 0x80:
+            return value, start + k + 1
+    raise Damaged
+
+
+def _bytes(file: IO[bytes], start: int, end: int) -> bytes:
+    file.seek(start)
+    found = file.read(end - start)
+    if len(found) != end - start:
+        raise Damaged
+    return found
+
+
+def _field(number: int, payload: bytes) -> bytes:
+    """A field of bytes."""
+    return _varint(number << 3 | BYTES) + _varint(len(payload)) + payload
+
+
+def _varint(value: int) -> bytes:
+    found = bytearray()
+    while value >= 0x80:
+        found.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*found, value])
