@@ -21,7 +21,7 @@ from texpr.compiler.call_checks import check_requirements, input_checks, refuse_
 from texpr.compiler.imports import Uses, read
 from texpr.compiler.kernels.compiled_kernel import MOST_SHAPES, CompiledKernel
 from texpr.compiler.operator_signature import Constant, Parameter, Signature, signature_of
-from texpr.compiler.schedule import Schedule, scripted
+from texpr.compiler.scheduled_kernels import automatic, scripted
 from texpr.compiler.shape_dispatch import Kernels
 from texpr.compiler.tuning_records import chosen_script
 from texpr.ir.dtypes import DType, from_numpy, numpy_dtype
@@ -364,7 +364,7 @@ def default_kernel(
             return scripted(program, sizes, script, constants).ready()
         except (ScheduleError, CompileError) as error:
             warn(f"{program.name}: the schedule that tuning chose is not used: {error}")
-    return Schedule(program, sizes).auto(constant=constants).compile()
+    return automatic(program, sizes, constants=constants)
 
 
 def _sizes(program: Program, shapes: tuple[Shape, ...]) -> Mapping[Var, int]:

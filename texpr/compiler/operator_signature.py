@@ -5,13 +5,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Collection, Mapping
 from difflib import get_close_matches
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from texpr.ir.dtypes import DTYPES, F32, I32, DType
-from texpr.lang import AxisSpec
 from texpr.support.errors import CallError
 from texpr.support.frozen_dataclass import frozen
 from texpr.support.spelling import counted
+
+if TYPE_CHECKING:
+    from texpr.lang import AxisSpec
 
 # What stands for a dtype variable where nothing says which type it is.
 _TYPICAL = {"float": F32, "int": I32, "num": F32, "any": F32}
