@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import inspect
 import re
 from collections.abc import Callable, Mapping, Set
@@ -11,7 +10,7 @@ from os.path import normpath
 from pathlib import Path
 from sys import intern
 from types import SimpleNamespace
-from typing import NamedTuple, overload
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 import numpy as np
 
@@ -35,8 +34,14 @@ from texpr.runtime.call.convert import read_input
 from texpr.runtime.call.spec import Argument, Form, Numbers
 from texpr.support.elsewhere import OPERATOR, argument
 from texpr.support.errors import CallError, CheckError, CompileError, Error, ScheduleError
+from texpr.support.late import late
 from texpr.support.suggest import did_you_mean, known_arguments, suggests
 from texpr.support.warn import warn
+
+if TYPE_CHECKING:
+    import html
+else:
+    html = late("html")
 
 _SHORT_TEXT = 4000
 """Characters of a text that takes less time to hash than its operator takes to print."""

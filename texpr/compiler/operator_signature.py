@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Collection, Mapping
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple
 
 from texpr.ir.dtypes import DTYPES, F32, I32, DType
 from texpr.support.errors import CallError
 from texpr.support.frozen_dataclass import frozen
+from texpr.support.late import late
 from texpr.support.spelling import counted
 
 if TYPE_CHECKING:
+    import difflib
+
     from texpr.lang import AxisSpec
+else:
+    difflib = late("difflib")
 
 # What stands for a dtype variable where nothing says which type it is.
 _TYPICAL = {"float": F32, "int": I32, "num": F32, "any": F32}
@@ -109,7 +113,7 @@ class Signature:
         known = {c.name for c in self.constants}
         for name in constants:
             if name not in known:
-                close = get_close_matches(name, known, 1)
+                close = difflib.get_close_matches(name, known, 1)
                 raise CallError(
                     f"{self.name} has no constant `{name}`",
                     code="arguments",
@@ -302,7 +306,7 @@ def _unknown(signature: Signature, name: str, sizes: Collection[str]) -> CallErr
             code="arguments",
             help=f"{name}=None leaves an optional one out",
         )
-    close = get_close_matches(name, [*sizes, *(v for v, _ in signature.variables), *constants], 1)
+    close = difflib.get_close_matches(name, [*sizes, *(v for v, _ in signature.variables), *constants], 1)
     return CallError(
         f"{signature.name} has no size, constant or dtype variable `{name}`",
         code="arguments",
