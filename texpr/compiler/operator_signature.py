@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,7 +16,7 @@ from texpr.support.spelling import counted
 if TYPE_CHECKING:
     import difflib
 
-    from texpr.lang import AxisSpec
+    from texpr.lang import AxisSpec, Declaration, OpDeclaration, Tree
 else:
     difflib = late("difflib")
 
@@ -322,3 +323,34 @@ def _size(name: str, value: object) -> int:
             f"the size {name} is {value!r}; no array has more than 2^48 elements", code="arguments"
         )
     return value.__index__()  # type: ignore[attr-defined]
+
+
+def signature_of_declaration(declaration: OpDeclaration) -> Signature:
+    """The signature of an operator that was parsed."""
+    head = declaration.tree
+    return Signature(
+        declaration.name,
+        tuple(map(_parameter, head.inputs)),
+        tuple(
+            Constant(c.name.text, c.default is None, _one_line(c.default) if c.default else "")
+            for c in head.constants
+        ),
+        tuple((v.name, v.kind) for v in declaration.type_variables),
+        declaration.doc,
+        tuple(map(_parameter, head.outputs)),
+        declaration.axes,
+    )
+
+
+def _parameter(d: Declaration) -> Parameter:
+    return Parameter(
+        d.name.text,
+        d.type.dtype.text,
+        d.default is not None,
+        _one_line(d.type),
+        _one_line(d.default) if d.default else "",
+    )
+
+
+def _one_line(node: Tree) -> str:
+    return " ".join(re.sub("#[^\n]*", "", node.span.text).split())

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from texpr.support.late import offer_late
 
 if TYPE_CHECKING:
+    from texpr.lang.elaboration.axis_spec import AxisSpec
     from texpr.lang.elaboration.declaration import (
         ConstantSpec,
         InputSpec,
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
         parse,
     )
     from texpr.lang.elaboration.elaborate import elaborate
-    from texpr.lang.elaboration.pack_splits import AxisSpec
     from texpr.lang.listing.kernel import parse_kernel
     from texpr.lang.python_form.operator import Traced, trace
     from texpr.lang.python_form.vocabulary import WORDS

@@ -136,7 +136,13 @@ class NativeCode:
         return NativeCode(self.loops) if self.scratch or self.prepacked else self
 
     def _build(self, key: str) -> Built:
-        built = native_compilation.compiled(self.loops, self.overwriting, kept=not key)
+        built = self._compile(key)
+        if built is None:  # the default schedule was left while LLVM compiled it
+            built = self._compile(key)
+        assert built is not None
         if key:
             kernel_cache.keep(key, built)
         return built
+
+    def _compile(self, key: str) -> Built | None:
+        return native_compilation.compiled(self.loops, self.overwriting, kept=not key)

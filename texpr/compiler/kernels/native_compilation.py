@@ -16,8 +16,9 @@ from texpr.ir.loop import Kernel
 from texpr.support.options import current
 
 
-def compiled(loops: CertifiedLoops, overwriting: bool, *, kept: bool) -> Built:
-    """The code of certified loops, and what calls have to know.
+def compiled(loops: CertifiedLoops, overwriting: bool, *, kept: bool) -> Built | None:
+    """The code of certified loops, and what calls have to know; None where the loops were left for
+    plainer ones meanwhile.
 
     Args:
         overwriting: for callers who place the arrays and give memory.
@@ -26,15 +27,6 @@ def compiled(loops: CertifiedLoops, overwriting: bool, *, kept: bool) -> Built:
         ScheduleError: they are not certified, or a step of their schedule is refused.
         CompileError: LLVM failed.
     """
-    built = _compiled(loops, overwriting, kept)
-    if built is None:  # the default schedule was left while LLVM compiled it
-        built = _compiled(loops, overwriting, kept)
-    assert built is not None
-    return built
-
-
-def _compiled(loops: CertifiedLoops, overwriting: bool, kept: bool) -> Built | None:
-    """Compile the loops and certify them meanwhile; None where they were left for plainer ones."""
     kernel, target = loops.kernel, loops.target
     over = overwritten(pass_pipeline.certified_loops(kernel)) if overwriting else ()
     final = replace(pass_pipeline.prepared(kernel, target), overwrites=over)
