@@ -126,14 +126,14 @@ class Declarations:
 
 
 def _operators_of(record: bytes | None) -> dict[str, Declared] | None:
-    """The operators that were kept; None where none were, or they are damaged."""
+    """The operators that were kept; None where there are none, or they are damaged."""
     if record is None:
         return None
     try:
         read = [Declared(_signature(*head), text, extern) for head, text, extern in json.loads(record)]
     except (ValueError, TypeError):
         return None
-    return {d.signature.name: d for d in read}
+    return {d.signature.name: d for d in read} or None
 
 
 def _signature(

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 _BLOCK = re.compile(r"^if TYPE_CHECKING:\n((?:    .*\n|\n)+)", re.MULTILINE)
-_IMPORT = re.compile(r"^    from (texpr[\w.]*) import (?:\(([^)]*)\)|([^(\n]*))", re.MULTILINE)
+_IMPORT = re.compile(r"^    from ([\w.]+) import (?:\(([^)]*)\)|([^(\n]*))", re.MULTILINE)
 _NAME = re.compile(r"(\w+)(?: as (\w+))?")
 _COMMENT = re.compile(r"#.*")
 
