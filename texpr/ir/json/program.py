@@ -61,18 +61,17 @@ class Encoder:
         return self._written(value)
 
     def _add(self, root: object) -> None:
-        stack = [root]
+        stack: list[tuple[object, list[object] | None]] = [(root, None)]
         while stack:
-            node = stack[-1]
+            node, values = stack.pop()
             if id(node) in self._places:
-                stack.pop()
                 continue
-            values = [getattr(node, name) for name in self._names[type(node)]]
-            missing = [n for n in _nodes(values) if id(n) not in self._places]
-            if missing:
-                stack += missing
-                continue
-            stack.pop()
+            if values is None:
+                values = [getattr(node, name) for name in self._names[type(node)]]
+                missing = [(n, None) for n in _nodes(values) if id(n) not in self._places]
+                if missing:
+                    stack += [(node, values), *missing]
+                    continue
             self._places[id(node)] = len(self._places)
             self.rows.append([type(node).__name__, *map(self._written, values)])
 
