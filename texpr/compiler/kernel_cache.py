@@ -179,7 +179,7 @@ def remember_origin(program: Program, origin: str) -> None:
 
 
 def origin_of(program: Program) -> str:
-    """What a program was made from; a digest of its text where that is not known."""
+    """The origin of a program as text; a digest of the program where none is known."""
     return _origins.get(program) or _digest(program)
 
 
