@@ -14,6 +14,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from texpr.support.forks import waited_for
+
 _BLOCK = re.compile(r"^if TYPE_CHECKING:\n((?:    .*\n|\n)+)", re.MULTILINE)
 _IMPORT = re.compile(r"^    from ([\w.]+) import (?:\(([^)]*)\)|([^(\n]*))", re.MULTILINE)
 _NAME = re.compile(r"(\w+)(?: as (\w+))?")
@@ -34,6 +36,7 @@ def late(module: str) -> Any:
         else:
             pass_pipeline = late("texpr.compiler.pass_pipeline")
     """
+    waited_for(module)
     return _Module(module)
 
 
