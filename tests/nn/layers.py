@@ -14,7 +14,12 @@ from texpr import nn
 
 def made(case: Case) -> nn.Module:
     """The module, in f64."""
-    names = {**vars(nn), "nn": nn, "Packed": packing(nn), "torch": SimpleNamespace(tensor=np.array)}
+    names = {
+        **{n: getattr(nn, n) for n in dir(nn)},
+        "nn": nn,
+        "Packed": packing(nn),
+        "torch": SimpleNamespace(tensor=np.array),
+    }
     return eval(case.text, names).double().train(case.training)
 
 

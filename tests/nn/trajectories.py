@@ -23,7 +23,8 @@ class Point(nn.Module):
 def trajectory(text: str) -> np.ndarray:
     """The parameter after every step."""
     model, loss = Point(), nn.MSELoss()
-    optimizer, x = eval(text, {**vars(nn.optim), "p": model.parameters()}), np.full_like(START, FACTOR)
+    optimizers = {name: getattr(nn.optim, name) for name in nn.optim.__all__}
+    optimizer, x = eval(text, {**optimizers, "p": model.parameters()}), np.full_like(START, FACTOR)
     step = nn.TrainingStep(model, loss, optimizer)
     found = []
 

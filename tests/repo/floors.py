@@ -43,7 +43,7 @@ SUB_FLOORS: dict[str, list[set[str]]] = {
     "schedule": [{"structure"}, {"legality"}, {"analysis"}, {"steps"}, {"script"}],
     "schedule/steps": [{"loops", "buffers", "reductions", "algebra", "placement"}, {"hardware"}],
     "autoschedule": [{"core"}, {"cpu", "gpu"}, {"rewrites", "derivatives"}, {"registry"}, {"driver"}],
-    "targets": [{"common"}, {"emit"}, {"cpu", "gpu"}, {"registry", "emulate"}],
+    "targets": [{"common"}, {"emit"}, {"cpu", "gpu"}, {"registry", "emulate", "all_instructions"}],
     "targets/gpu": [
         {""},
         {"context"},

@@ -86,3 +86,31 @@ def test_a_fork_while_a_module_is_imported_by_the_same_thread(tmp_path: Path):
     )
     script = f"import texpr; texpr.__path__.append({str(tmp_path)!r}); import texpr.forking"
     assert subprocess.run([sys.executable, "-c", script], timeout=60).returncode == 3
+
+
+LATE = """
+import os, sys, threading, time
+sys.path.insert(0, {folder!r})
+from texpr.support.late import late
+slow = late("slow_module")
+threading.Thread(target=lambda: slow.whole).start()
+time.sleep(0.1)
+child = os.fork()
+if child == 0:
+    os._exit(0 if slow.whole else 1)
+for _ in range(100):
+    found, status = os.waitpid(child, os.WNOHANG)
+    if found:
+        sys.exit(os.waitstatus_to_exitcode(status))
+    time.sleep(0.1)
+os.kill(child, 9)
+sys.exit("the child waits for ever")
+"""
+
+
+def test_a_module_of_others_that_is_imported_late_is_whole_in_the_child(tmp_path: Path):
+    (tmp_path / "slow_module.py").write_text("import time; time.sleep(0.5); whole = True")
+    done = subprocess.run(
+        [sys.executable, "-c", LATE.format(folder=str(tmp_path))], capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -10,10 +10,17 @@ need the C library alone; files are there whole or not at all.
 A slot is a word of 64 bits, on every target: the address of an array, or a size.
 """
 
-from texpr.aot.c_function import Function, Parameter, check_symbol, described, function_of, parameter_of
-from texpr.aot.code_files import SUFFIXES, save
-from texpr.aot.nvidia_tools import find_tool
-from texpr.aot.resources import Needed, needed
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from texpr.support.late import offer_late
+
+if TYPE_CHECKING:
+    from texpr.aot.c_function import Function, Parameter, check_symbol, described, function_of, parameter_of
+    from texpr.aot.code_files import SUFFIXES, save
+    from texpr.aot.nvidia_tools import find_tool
+    from texpr.aot.resources import Needed, needed
 
 __all__ = [
     "SUFFIXES",
@@ -28,3 +35,5 @@ __all__ = [
     "parameter_of",
     "save",
 ]
+
+offer_late(__name__)

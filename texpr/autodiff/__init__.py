@@ -11,9 +11,18 @@ duplicates and dead equations, and writes small steps in place; `cleanup.formula
 of sums, as a book would, which changes roundings, never the value.
 """
 
-from texpr.autodiff.core.custom import register_vjp
-from texpr.autodiff.core.rules import derivative
-from texpr.autodiff.forward.jvp import jvp
-from texpr.autodiff.reverse.vjp import Vjp, grad, vjp
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from texpr.support.late import offer_late
+
+if TYPE_CHECKING:
+    from texpr.autodiff.core.custom import register_vjp
+    from texpr.autodiff.core.rules import derivative
+    from texpr.autodiff.forward.jvp import jvp
+    from texpr.autodiff.reverse.vjp import Vjp, grad, vjp
 
 __all__ = ["Vjp", "derivative", "grad", "jvp", "register_vjp", "vjp"]
+
+offer_late(__name__)

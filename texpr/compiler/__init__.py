@@ -8,19 +8,19 @@ one's.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from texpr.compiler.fallback import fallbacks
-from texpr.compiler.kernels.compiled_kernel import CompiledKernel
-from texpr.compiler.op import Op, interpret, load, op
-from texpr.compiler.pass_pipeline import build
-from texpr.compiler.schedule import Schedule, schedule
-from texpr.ir.extern import register_extern
+from texpr.support.late import offer_late
 
 if TYPE_CHECKING:
     from texpr.compiler.check_grad import check_grad
     from texpr.compiler.derived_operators import grad, jvp, register_vjp, vjp
+    from texpr.compiler.fallback import fallbacks
+    from texpr.compiler.kernels.compiled_kernel import CompiledKernel
+    from texpr.compiler.op import Op, interpret, load, op
+    from texpr.compiler.pass_pipeline import build
+    from texpr.compiler.schedule import Schedule, schedule
+    from texpr.ir.extern import register_extern
 
 __all__ = [
     "CompiledKernel",
@@ -39,17 +39,5 @@ __all__ = [
     "schedule",
     "vjp",
 ]
-_DERIVATIVES = {
-    "check_grad": "check_grad",
-    **dict.fromkeys(("grad", "jvp", "register_vjp", "vjp"), "derived_operators"),
-}
 
-
-def __getattr__(name: str) -> Any:
-    """Derivatives are imported when one is first used: most programs that call operators need
-    none.
-    """
-    if name not in _DERIVATIVES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(f"texpr.compiler.{_DERIVATIVES[name]}"), name)
-    return found
+offer_late(__name__)

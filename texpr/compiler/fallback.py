@@ -10,18 +10,21 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from itertools import count
+from typing import TYPE_CHECKING, TypeAlias
 
 from texpr.ir.loop import Kernel
-from texpr.poly.certificate import Certificate
-from texpr.schedule.script.script import Step
 from texpr.support.errors import CertificateError, CompileError, ScheduleError
 from texpr.support.frozen_dataclass import frozen
+
+if TYPE_CHECKING:
+    from texpr.poly.certificate import Certificate
+    from texpr.schedule.script.script import Step
 
 MOST_DROPPED, MOST_TRIED = 8, 24
 """Steps that are dropped, and schedules that are certified, before the steps behind them are
 given up.
 """
-Prove = Callable[[Kernel], Certificate]
+Prove: TypeAlias = "Callable[[Kernel], Certificate]"
 """Certify a kernel and check that its target can express it; raises ScheduleError or
 CompileError.
 """

@@ -14,6 +14,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import fields
 from functools import lru_cache
+from hashlib import sha256
 
 from texpr.compiler.fallback import Fallback
 from texpr.ir.expr import Expr, Tensor, Var
@@ -90,16 +91,7 @@ def usable() -> bool:
 def key_of(program: Program, sizes: Mapping[Var, int], schedule: str, target: Target) -> str:
     """Everything that a compiled kernel depends on."""
     numbers = sorted((v.name, n) for v, n in sizes.items())
-    return "\0".join(
-        (
-            "kernel",
-            identity(),
-            _origins.get(program) or program_text(program),
-            repr(numbers),
-            schedule,
-            *_target(target),
-        )
-    )
+    return "\0".join(("kernel", identity(), origin_of(program), repr(numbers), schedule, *_target(target)))
 
 
 def find(key: str, program: Program) -> Built | None:
@@ -184,6 +176,16 @@ def remember_origin(program: Program, origin: str) -> None:
     if len(_origins) >= MOST_ORIGINS:
         _origins.clear()
     _origins[program] = origin
+
+
+def origin_of(program: Program) -> str:
+    """The origin of a program as text; a digest of the program where none is known."""
+    return _origins.get(program) or _digest(program)
+
+
+@lru_cache(maxsize=1024)
+def _digest(program: Program) -> str:
+    return sha256(program_text(program).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @lru_cache(maxsize=1024)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import html
 import inspect
-import re
 from collections.abc import Callable, Mapping, Set
 from functools import cached_property, partial
 from os.path import normpath
 from pathlib import Path
 from sys import intern
 from types import SimpleNamespace
-from typing import NamedTuple, overload
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 import numpy as np
 
@@ -20,8 +18,9 @@ from texpr.compiler import kernel_cache
 from texpr.compiler.call_checks import check_requirements, input_checks, refuse_far, refuse_huge
 from texpr.compiler.imports import Uses, read
 from texpr.compiler.kernels.compiled_kernel import MOST_SHAPES, CompiledKernel
-from texpr.compiler.operator_signature import Constant, Parameter, Signature, signature_of
-from texpr.compiler.schedule import Schedule, scripted
+from texpr.compiler.operator_records import Declarations
+from texpr.compiler.operator_signature import Signature, signature_of
+from texpr.compiler.scheduled_kernels import automatic, scripted
 from texpr.compiler.shape_dispatch import Kernels
 from texpr.compiler.tuning_records import chosen_script
 from texpr.ir.dtypes import DType, from_numpy, numpy_dtype
@@ -35,8 +34,14 @@ from texpr.runtime.call.convert import read_input
 from texpr.runtime.call.spec import Argument, Form, Numbers
 from texpr.support.elsewhere import OPERATOR, argument
 from texpr.support.errors import CallError, CheckError, CompileError, Error, ScheduleError
+from texpr.support.late import late
 from texpr.support.suggest import did_you_mean, known_arguments, suggests
 from texpr.support.warn import warn
+
+if TYPE_CHECKING:
+    import html
+else:
+    html = late("html")
 
 _SHORT_TEXT = 4000
 """Characters of a text that takes less time to hash than its operator takes to print."""
@@ -364,7 +369,7 @@ def default_kernel(
             return scripted(program, sizes, script, constants).ready()
         except (ScheduleError, CompileError) as error:
             warn(f"{program.name}: the schedule that tuning chose is not used: {error}")
-    return Schedule(program, sizes).auto(constant=constants).compile()
+    return automatic(program, sizes, constants=constants)
 
 
 def _sizes(program: Program, shapes: tuple[Shape, ...]) -> Mapping[Var, int]:
@@ -510,53 +515,20 @@ def _operator_of_texts(text: str, name: str, source: str, texts: dict[str, str])
 def _operators(
     text: str, source: str, uses: Uses, prove: bool = True, only: str | None = None
 ) -> dict[str, Op]:
-    module = lang.parse(text, source, uses, only)
-    made = {n: _operator(declaration, uses) for n, declaration in module.ops.items()}
-    for each in made.values() if prove else ():
-        if not module.ops[each.signature.name].extern and not any(
-            c.required for c in each.signature.constants
-        ):
+    found = Declarations(text, source, uses, only)
+    made = {n: _operator(n, found, uses) for n in found.operators}
+    for name, each in made.items() if prove else ():
+        if not found.operators[name].extern and not any(c.required for c in each.signature.constants):
             each.program()
     return made
 
 
-def _operator(declaration: lang.OpDeclaration, uses: Uses) -> Op:
-    head = declaration.tree
-    signature = Signature(
-        declaration.name,
-        tuple(map(_parameter, head.inputs)),
-        tuple(
-            Constant(c.name.text, c.default is None, _one_line(c.default) if c.default else "")
-            for c in head.constants
-        ),
-        tuple((v.name, v.kind) for v in declaration.type_variables),
-        declaration.doc,
-        tuple(map(_parameter, head.outputs)),
-        declaration.axes,
-    )
-
-    def make(dtypes: Mapping[str, DType], constants: Mapping[str, object], absent: frozenset[str]) -> Program:
-        return lang.elaborate(declaration, dtypes, constants, absent)  # type: ignore[arg-type]
-
-    source = declaration.module.source
-    origin: tuple = (op, (source.text, declaration.name))
+def _operator(name: str, found: Declarations, uses: Uses) -> Op:
+    declared = found.operators[name]
+    origin: tuple = (op, (found.source.text, name))
     if uses.texts:
-        origin = (_operator_of_texts, (source.text, declaration.name, source.name, uses.texts))
-    return Op(signature, make, origin, declaration.text)
-
-
-def _parameter(d: lang.Declaration) -> Parameter:
-    return Parameter(
-        d.name.text,
-        d.type.dtype.text,
-        d.default is not None,
-        _one_line(d.type),
-        _one_line(d.default) if d.default else "",
-    )
-
-
-def _one_line(node: lang.Tree) -> str:
-    return " ".join(re.sub("#[^\n]*", "", node.span.text).split())
+        origin = (_operator_of_texts, (found.source.text, name, found.source.name, uses.texts))
+    return Op(declared.signature, partial(found.program, name), origin, declared.text)
 
 
 def interpret(operator: Op, *arrays: object, **options: object) -> object:

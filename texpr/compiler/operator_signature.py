@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Collection, Mapping
-from difflib import get_close_matches
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from texpr.ir.dtypes import DTYPES, F32, I32, DType
-from texpr.lang import AxisSpec
 from texpr.support.errors import CallError
 from texpr.support.frozen_dataclass import frozen
+from texpr.support.late import late
 from texpr.support.spelling import counted
+
+if TYPE_CHECKING:
+    import difflib
+
+    from texpr.lang import AxisSpec, Declaration, OpDeclaration, Tree
+else:
+    difflib = late("difflib")
 
 # What stands for a dtype variable where nothing says which type it is.
 _TYPICAL = {"float": F32, "int": I32, "num": F32, "any": F32}
@@ -107,7 +114,7 @@ class Signature:
         known = {c.name for c in self.constants}
         for name in constants:
             if name not in known:
-                close = get_close_matches(name, known, 1)
+                close = difflib.get_close_matches(name, known, 1)
                 raise CallError(
                     f"{self.name} has no constant `{name}`",
                     code="arguments",
@@ -300,7 +307,7 @@ def _unknown(signature: Signature, name: str, sizes: Collection[str]) -> CallErr
             code="arguments",
             help=f"{name}=None leaves an optional one out",
         )
-    close = get_close_matches(name, [*sizes, *(v for v, _ in signature.variables), *constants], 1)
+    close = difflib.get_close_matches(name, [*sizes, *(v for v, _ in signature.variables), *constants], 1)
     return CallError(
         f"{signature.name} has no size, constant or dtype variable `{name}`",
         code="arguments",
@@ -316,3 +323,34 @@ def _size(name: str, value: object) -> int:
             f"the size {name} is {value!r}; no array has more than 2^48 elements", code="arguments"
         )
     return value.__index__()  # type: ignore[attr-defined]
+
+
+def signature_of_declaration(declaration: OpDeclaration) -> Signature:
+    """The signature of an operator that was parsed."""
+    head = declaration.tree
+    return Signature(
+        declaration.name,
+        tuple(map(_parameter, head.inputs)),
+        tuple(
+            Constant(c.name.text, c.default is None, _one_line(c.default) if c.default else "")
+            for c in head.constants
+        ),
+        tuple((v.name, v.kind) for v in declaration.type_variables),
+        declaration.doc,
+        tuple(map(_parameter, head.outputs)),
+        declaration.axes,
+    )
+
+
+def _parameter(d: Declaration) -> Parameter:
+    return Parameter(
+        d.name.text,
+        d.type.dtype.text,
+        d.default is not None,
+        _one_line(d.type),
+        _one_line(d.default) if d.default else "",
+    )
+
+
+def _one_line(node: Tree) -> str:
+    return " ".join(re.sub("#[^\n]*", "", node.span.text).split())

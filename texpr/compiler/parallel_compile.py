@@ -18,7 +18,7 @@ from typing import Any
 
 from texpr.compiler import kernel_cache
 from texpr.compiler.kernels.compiled_kernel import CompiledKernel
-from texpr.compiler.schedule import compiled_again
+from texpr.compiler.scheduled_kernels import compiled_again
 from texpr.ir.json.program import Decoder, Encoder
 from texpr.runtime.process.worker import run_in_child
 from texpr.support.errors import Error

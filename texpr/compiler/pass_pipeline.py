@@ -11,6 +11,7 @@ from functools import cache
 from importlib.metadata import version
 from itertools import takewhile
 
+import texpr.targets.all_instructions  # noqa: F401  fills the table
 from texpr.ir.expr import Var
 from texpr.ir.instructions import read_with
 from texpr.ir.loop import ExternCall, For, Kernel, Poll

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence, Set
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from functools import cache
 from typing import Self
 
@@ -16,6 +15,7 @@ from texpr.compiler.kernel_cache import machine_text
 from texpr.compiler.kernels.compiled_kernel import CompiledKernel
 from texpr.compiler.operator_signature import split_options
 from texpr.compiler.pass_pipeline import certificate, lowered, ready
+from texpr.compiler.permitted_target import permitted_target
 from texpr.compiler.smaller_replay import replay_at_smaller_sizes
 from texpr.ir.expr import Var
 from texpr.ir.loop import Kernel
@@ -30,9 +30,8 @@ from texpr.schedule.script.script import Step, parse_script
 from texpr.support.elsewhere import SCHEDULE
 from texpr.support.errors import CallError, ScheduleError
 from texpr.support.instrumentation import timed
-from texpr.support.options import current
 from texpr.support.suggest import suggests
-from texpr.targets import find_target
+from texpr.targets import Target, find_target
 
 
 def schedule(op, **options: object) -> Schedule:
@@ -111,22 +110,21 @@ class Schedule(Steps):
                     code="auto",
                     help=f"one of {', '.join(names)}",
                 )
-        chosen, lower = find_target(target), self._lowered
-        if current().tf32 and chosen.machine.gpu_threads:
-            chosen = replace(chosen, machine=replace(chosen.machine, tf32=True))
-        if current().fma:
-            chosen = replace(chosen, machine=replace(chosen.machine, fma_of_all=True))
-        self._default, self._now, self._machine = machine_text(chosen), None, chosen.machine
-        self._constants = frozenset(constant)
+        self._choose(permitted_target(target), frozenset(constant))
+        return self
+
+    def _choose(self, target: Target, constants: frozenset[str]) -> None:
+        lower = self._lowered
+        self._default, self._now, self._machine = machine_text(target), None, target.machine
+        self._constants = constants
 
         @cache
         def choice() -> Choice:
             kernel = lower()
             with timed("schedule", "auto"):
-                return choose(kernel, chosen.machine, self._constants)
+                return choose(kernel, target.machine, constants)
 
         self._choice, self._first = choice, lambda: (choice().steps, choice().kernel)
-        return self
 
     def explain(self) -> str:
         """The decisions of `auto()`: for each nest the template that scheduled it, and why those
@@ -289,40 +287,26 @@ def _restored(
     return s
 
 
-def compiled_again(
-    program: Program, sizes: Mapping[Var, int], target: str, text: str, loops: Kernel | None
-) -> CompiledKernel:
-    """A kernel that was pickled: what it was made of, compiled when it is needed, or found in
-    the cache of compiled kernels.
-    """
-    s = Schedule(program, sizes)
-    if loops is not None:
-        return CompiledKernel(_given(loops), find_target(target), program, sizes)
-    kinds, _, script = text.partition(" ")
-    kind, *constants = kinds.split(",")
-    if kind == "auto":
-        return s.auto(target, constant=constants).compile(target)
-    s._constants = frozenset(constants)
-    return s.replay(script).compile(target)
-
-
-def scripted(
-    program: Program, sizes: Mapping[Var, int], script: str, constants: Set[str] = frozenset()
-) -> CompiledKernel:
-    """The kernel of a script for this machine. Its steps are applied when the loops are needed:
-    not where the disk cache has it.
+def chosen_for(program: Program, sizes: Mapping[Var, int], target: Target, constants: Set[str]) -> Schedule:
+    """The default schedule for a target as it is given (`permitted_target`).
 
     Args:
         constants: as `Schedule.auto` takes them.
     """
-    return CompiledKernel(
-        lambda: Schedule(program, sizes).replay(script).kernel,
-        find_target("native"),
-        program,
-        sizes,
-        f"{','.join(('steps', *sorted(constants)))} {script}",
-        constants=constants,
-    )
+    s = Schedule(program, sizes)
+    s._choose(target, frozenset(constants))
+    return s
+
+
+def replayed(program: Program, sizes: Mapping[Var, int], script: str, constants: Iterable[str]) -> Schedule:
+    """The schedule of a script.
+
+    Args:
+        constants: as `Schedule.auto` takes them.
+    """
+    s = Schedule(program, sizes)
+    s._constants = frozenset(constants)
+    return s.replay(script)
 
 
 def _given(kernel: Kernel) -> Callable[[], Kernel]:

@@ -14,13 +14,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
+from typing import TYPE_CHECKING
 
-from texpr.compiler.accumulation_order import Order, accumulation_order_of
 from texpr.compiler.kernels.compiled_kernel import MOST_SHAPES, CompiledKernel
 from texpr.ir.expr import Var
 from texpr.ir.shapes import Shape
 from texpr.ir.tensor import Program
+from texpr.support.late import late
 from texpr.support.options import current
+
+if TYPE_CHECKING:
+    from texpr.compiler import accumulation_order
+else:
+    accumulation_order = late("texpr.compiler.accumulation_order")
 
 Compile = Callable[[Program, Mapping[Var, int]], CompiledKernel]
 Call = Callable[..., object]
@@ -52,7 +58,7 @@ class Kernels:
     made: dict[tuple[Program, Numbers], CompiledKernel] = field(default_factory=dict)
     _prices: dict[Program, float] = field(default_factory=dict)
     _usage: dict[tuple[Program, Numbers], _Usage] = field(default_factory=dict)
-    _orders: dict[tuple[Program, Numbers], Order] = field(default_factory=dict)
+    _orders: dict[tuple[Program, Numbers], accumulation_order.Order] = field(default_factory=dict)
 
     def kernel_for(
         self, program: Program, sizes: Mapping[Var, int], shapes: Sequence[Shape]
@@ -82,12 +88,12 @@ class Kernels:
             self.made.pop(next((key for key in tuple(self.made) if key[1]), own), None)
         return kernel
 
-    def _order(self, program: Program, sizes: Mapping[Var, int]) -> Order:
+    def _order(self, program: Program, sizes: Mapping[Var, int]) -> accumulation_order.Order:
         key = (program, tuple(sizes[v] for v in program.sizes if v in sizes))
         if key not in self._orders:
             if len(self._orders) >= MOST_SHAPES:
                 self._orders.clear()
-            self._orders[key] = accumulation_order_of(program, sizes)
+            self._orders[key] = accumulation_order.accumulation_order_of(program, sizes)
         return self._orders[key]
 
     def _deserves_own_kernel(self, own: tuple[Program, Numbers]) -> bool:

@@ -5,9 +5,16 @@ type, ties to even.
 from __future__ import annotations
 
 import math
-from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from texpr.support.late import late
+
+if TYPE_CHECKING:
+    import fractions
+else:
+    fractions = late("fractions")
 
 
 def fused_to_odd(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
@@ -39,7 +46,7 @@ def _fused(a: float, b: float, c: float) -> float:
         return c
     if a == 0 or b == 0:
         return a * b + c  # the signs of zeros are those of the sum
-    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    exact = fractions.Fraction(a) * fractions.Fraction(b) + fractions.Fraction(c)
     try:
         return exact.numerator / exact.denominator  # Python rounds the quotient of whole numbers once
     except OverflowError:

@@ -13,20 +13,27 @@ function to text, with the values of `python_form.traced` and the words of
 their own.
 """
 
-from texpr.lang.elaboration.declaration import (
-    ConstantSpec,
-    InputSpec,
-    Module,
-    OpDeclaration,
-    TypeVariableSpec,
-    parse,
-)
-from texpr.lang.elaboration.elaborate import elaborate
-from texpr.lang.elaboration.pack_splits import AxisSpec
-from texpr.lang.listing.kernel import parse_kernel
-from texpr.lang.python_form.operator import Traced, trace
-from texpr.lang.python_form.vocabulary import WORDS
-from texpr.lang.syntax.tree import Declaration, Tree, Use, Word
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from texpr.support.late import offer_late
+
+if TYPE_CHECKING:
+    from texpr.lang.elaboration.axis_spec import AxisSpec
+    from texpr.lang.elaboration.declaration import (
+        ConstantSpec,
+        InputSpec,
+        Module,
+        OpDeclaration,
+        TypeVariableSpec,
+        parse,
+    )
+    from texpr.lang.elaboration.elaborate import elaborate
+    from texpr.lang.listing.kernel import parse_kernel
+    from texpr.lang.python_form.operator import Traced, trace
+    from texpr.lang.python_form.vocabulary import WORDS
+    from texpr.lang.syntax.tree import Declaration, Tree, Use, Word
 
 __all__ = [
     "AxisSpec",
@@ -46,3 +53,5 @@ __all__ = [
     "parse_kernel",
     "trace",
 ]
+
+offer_late(__name__)

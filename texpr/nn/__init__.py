@@ -6,164 +6,171 @@ a Program (`texpr.graph`), so that forward, backward and the optimizer's update 
 plan. NumPy holds data; it computes nothing but metrics.
 """
 
-from texpr.nn import data, init, optim, utils
-from texpr.nn.checkpoint import load, save
-from texpr.nn.core.module import Module
-from texpr.nn.core.parameter import Buffer, Parameter
-from texpr.nn.core.summary import summary
-from texpr.nn.export import export
-from texpr.nn.init import manual_seed
-from texpr.nn.losses import (
-    BCELoss,
-    BCEWithLogitsLoss,
-    CosineEmbeddingLoss,
-    CrossEntropyLoss,
-    CTCLoss,
-    GaussianNLLLoss,
-    HingeEmbeddingLoss,
-    HuberLoss,
-    KLDivLoss,
-    L1Loss,
-    Loss,
-    MarginRankingLoss,
-    MSELoss,
-    MultiLabelMarginLoss,
-    MultiLabelSoftMarginLoss,
-    MultiMarginLoss,
-    NLLLoss,
-    PoissonNLLLoss,
-    SmoothL1Loss,
-    SoftMarginLoss,
-    TripletMarginLoss,
-    TripletMarginWithDistanceLoss,
-)
-from texpr.nn.modules.activations import (
-    CELU,
-    ELU,
-    GELU,
-    GLU,
-    SELU,
-    Hardshrink,
-    Hardsigmoid,
-    Hardswish,
-    Hardtanh,
-    LeakyReLU,
-    LogSigmoid,
-    LogSoftmax,
-    Mish,
-    PReLU,
-    ReLU,
-    ReLU6,
-    RReLU,
-    Sigmoid,
-    SiLU,
-    Softmax,
-    Softmax2d,
-    Softmin,
-    Softplus,
-    Softshrink,
-    Softsign,
-    Tanh,
-    Tanhshrink,
-    Threshold,
-)
-from texpr.nn.modules.adaptive_softmax import AdaptiveLogSoftmaxWithLoss
-from texpr.nn.modules.attention import MultiheadAttention
-from texpr.nn.modules.containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
-from texpr.nn.modules.convolution import (
-    Conv1d,
-    Conv2d,
-    Conv3d,
-    ConvTranspose1d,
-    ConvTranspose2d,
-    ConvTranspose3d,
-    Fold,
-    Unfold,
-)
-from texpr.nn.modules.distance import CosineSimilarity, PairwiseDistance
-from texpr.nn.modules.dropout import (
-    AlphaDropout,
-    Dropout,
-    Dropout1d,
-    Dropout2d,
-    Dropout3d,
-    FeatureAlphaDropout,
-    Seeded,
-)
-from texpr.nn.modules.embedding import Embedding, EmbeddingBag
-from texpr.nn.modules.fractional import FractionalMaxPool2d, FractionalMaxPool3d
-from texpr.nn.modules.linear import Bilinear, Flatten, Identity, Linear, Unflatten
-from texpr.nn.modules.normalization import (
-    BatchNorm1d,
-    BatchNorm2d,
-    BatchNorm3d,
-    GroupNorm,
-    InstanceNorm1d,
-    InstanceNorm2d,
-    InstanceNorm3d,
-    LayerNorm,
-    LocalResponseNorm,
-    RMSNorm,
-)
-from texpr.nn.modules.padding import (
-    CircularPad1d,
-    CircularPad2d,
-    CircularPad3d,
-    ConstantPad1d,
-    ConstantPad2d,
-    ConstantPad3d,
-    ReflectionPad1d,
-    ReflectionPad2d,
-    ReflectionPad3d,
-    ReplicationPad1d,
-    ReplicationPad2d,
-    ReplicationPad3d,
-    ZeroPad1d,
-    ZeroPad2d,
-    ZeroPad3d,
-)
-from texpr.nn.modules.pooling import (
-    AdaptiveAvgPool1d,
-    AdaptiveAvgPool2d,
-    AdaptiveAvgPool3d,
-    AdaptiveMaxPool1d,
-    AdaptiveMaxPool2d,
-    AdaptiveMaxPool3d,
-    AvgPool1d,
-    AvgPool2d,
-    AvgPool3d,
-    LPPool1d,
-    LPPool2d,
-    LPPool3d,
-    MaxPool1d,
-    MaxPool2d,
-    MaxPool3d,
-)
-from texpr.nn.modules.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
-from texpr.nn.modules.resizing import (
-    ChannelShuffle,
-    PixelShuffle,
-    PixelUnshuffle,
-    Upsample,
-    UpsamplingBilinear2d,
-    UpsamplingNearest2d,
-)
-from texpr.nn.modules.transformer import (
-    Transformer,
-    TransformerDecoder,
-    TransformerDecoderLayer,
-    TransformerEncoder,
-    TransformerEncoderLayer,
-)
-from texpr.nn.modules.unpooling import MaxUnpool1d, MaxUnpool2d, MaxUnpool3d
-from texpr.nn.training import callbacks
-from texpr.nn.training.callbacks import Callback, EarlyStopping
-from texpr.nn.training.history import History
-from texpr.nn.training.precision import LossScale
-from texpr.nn.training.step import TrainingStep
-from texpr.nn.training.trainer import Trainer
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from texpr.support.elsewhere import NETWORKS
+from texpr.support.late import offer_late
 from texpr.support.suggest import suggest_names
+
+if TYPE_CHECKING:
+    from texpr.nn import data, init, optim, utils
+    from texpr.nn.checkpoint import load, save
+    from texpr.nn.core.module import Module
+    from texpr.nn.core.parameter import Buffer, Parameter
+    from texpr.nn.core.summary import summary
+    from texpr.nn.export import export
+    from texpr.nn.init import manual_seed
+    from texpr.nn.losses import (
+        BCELoss,
+        BCEWithLogitsLoss,
+        CosineEmbeddingLoss,
+        CrossEntropyLoss,
+        CTCLoss,
+        GaussianNLLLoss,
+        HingeEmbeddingLoss,
+        HuberLoss,
+        KLDivLoss,
+        L1Loss,
+        Loss,
+        MarginRankingLoss,
+        MSELoss,
+        MultiLabelMarginLoss,
+        MultiLabelSoftMarginLoss,
+        MultiMarginLoss,
+        NLLLoss,
+        PoissonNLLLoss,
+        SmoothL1Loss,
+        SoftMarginLoss,
+        TripletMarginLoss,
+        TripletMarginWithDistanceLoss,
+    )
+    from texpr.nn.modules.activations import (
+        CELU,
+        ELU,
+        GELU,
+        GLU,
+        SELU,
+        Hardshrink,
+        Hardsigmoid,
+        Hardswish,
+        Hardtanh,
+        LeakyReLU,
+        LogSigmoid,
+        LogSoftmax,
+        Mish,
+        PReLU,
+        ReLU,
+        ReLU6,
+        RReLU,
+        Sigmoid,
+        SiLU,
+        Softmax,
+        Softmax2d,
+        Softmin,
+        Softplus,
+        Softshrink,
+        Softsign,
+        Tanh,
+        Tanhshrink,
+        Threshold,
+    )
+    from texpr.nn.modules.adaptive_softmax import AdaptiveLogSoftmaxWithLoss
+    from texpr.nn.modules.attention import MultiheadAttention
+    from texpr.nn.modules.containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
+    from texpr.nn.modules.convolution import (
+        Conv1d,
+        Conv2d,
+        Conv3d,
+        ConvTranspose1d,
+        ConvTranspose2d,
+        ConvTranspose3d,
+        Fold,
+        Unfold,
+    )
+    from texpr.nn.modules.distance import CosineSimilarity, PairwiseDistance
+    from texpr.nn.modules.dropout import (
+        AlphaDropout,
+        Dropout,
+        Dropout1d,
+        Dropout2d,
+        Dropout3d,
+        FeatureAlphaDropout,
+        Seeded,
+    )
+    from texpr.nn.modules.embedding import Embedding, EmbeddingBag
+    from texpr.nn.modules.fractional import FractionalMaxPool2d, FractionalMaxPool3d
+    from texpr.nn.modules.linear import Bilinear, Flatten, Identity, Linear, Unflatten
+    from texpr.nn.modules.normalization import (
+        BatchNorm1d,
+        BatchNorm2d,
+        BatchNorm3d,
+        GroupNorm,
+        InstanceNorm1d,
+        InstanceNorm2d,
+        InstanceNorm3d,
+        LayerNorm,
+        LocalResponseNorm,
+        RMSNorm,
+    )
+    from texpr.nn.modules.padding import (
+        CircularPad1d,
+        CircularPad2d,
+        CircularPad3d,
+        ConstantPad1d,
+        ConstantPad2d,
+        ConstantPad3d,
+        ReflectionPad1d,
+        ReflectionPad2d,
+        ReflectionPad3d,
+        ReplicationPad1d,
+        ReplicationPad2d,
+        ReplicationPad3d,
+        ZeroPad1d,
+        ZeroPad2d,
+        ZeroPad3d,
+    )
+    from texpr.nn.modules.pooling import (
+        AdaptiveAvgPool1d,
+        AdaptiveAvgPool2d,
+        AdaptiveAvgPool3d,
+        AdaptiveMaxPool1d,
+        AdaptiveMaxPool2d,
+        AdaptiveMaxPool3d,
+        AvgPool1d,
+        AvgPool2d,
+        AvgPool3d,
+        LPPool1d,
+        LPPool2d,
+        LPPool3d,
+        MaxPool1d,
+        MaxPool2d,
+        MaxPool3d,
+    )
+    from texpr.nn.modules.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
+    from texpr.nn.modules.resizing import (
+        ChannelShuffle,
+        PixelShuffle,
+        PixelUnshuffle,
+        Upsample,
+        UpsamplingBilinear2d,
+        UpsamplingNearest2d,
+    )
+    from texpr.nn.modules.transformer import (
+        Transformer,
+        TransformerDecoder,
+        TransformerDecoderLayer,
+        TransformerEncoder,
+        TransformerEncoderLayer,
+    )
+    from texpr.nn.modules.unpooling import MaxUnpool1d, MaxUnpool2d, MaxUnpool3d
+    from texpr.nn.training import callbacks
+    from texpr.nn.training.callbacks import Callback, EarlyStopping
+    from texpr.nn.training.history import History
+    from texpr.nn.training.precision import LossScale
+    from texpr.nn.training.step import TrainingStep
+    from texpr.nn.training.trainer import Trainer
 
 __all__ = [
     "AdaptiveAvgPool1d",
@@ -348,3 +355,4 @@ _ABSENT = {
 }
 
 suggest_names(__name__, {**NETWORKS, **_ABSENT})
+offer_late(__name__)

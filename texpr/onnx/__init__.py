@@ -20,12 +20,18 @@ by the
 
 from __future__ import annotations
 
-from texpr.onnx.model import OnnxModel, load
-from texpr.onnx.model_errors import UnsupportedOp
-from texpr.onnx.model_export import save
-from texpr.support.extras import MissingExtra
+from typing import TYPE_CHECKING
+
+from texpr.support.late import offer_late
 from texpr.support.suggest import suggest_names
+
+if TYPE_CHECKING:
+    from texpr.onnx.model import OnnxModel, load
+    from texpr.onnx.model_errors import UnsupportedOp
+    from texpr.onnx.model_export import save
+    from texpr.support.extras import MissingExtra
 
 __all__ = ["MissingExtra", "OnnxModel", "UnsupportedOp", "load", "save"]
 
 suggest_names(__name__)
+offer_late(__name__)

@@ -9,9 +9,18 @@ read again and again is read before them), `insert_polls`. Each pass is a pure f
 value to a valid value.
 """
 
-from texpr.passes.lowering.lower import lower
-from texpr.passes.tensor.fix_sizes import specialize
-from texpr.passes.tensor.inline_calls import inline_calls
-from texpr.passes.tensor.reduction_passes import desugar, hoist
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from texpr.support.late import offer_late
+
+if TYPE_CHECKING:
+    from texpr.passes.lowering.lower import lower
+    from texpr.passes.tensor.fix_sizes import specialize
+    from texpr.passes.tensor.inline_calls import inline_calls
+    from texpr.passes.tensor.reduction_passes import desugar, hoist
 
 __all__ = ["desugar", "hoist", "inline_calls", "lower", "specialize"]
+
+offer_late(__name__)

@@ -17,33 +17,40 @@ overwrite nothing that is wanted, `asynchronous.products` the same of asynchrono
 the bounds of its loops.
 """
 
-from texpr.poly.asynchronous.copy_arrival import unproven_copy
-from texpr.poly.asynchronous.products import unproven_product
-from texpr.poly.asynchronous.timeline import Unproven
-from texpr.poly.constraints.conditions import always, fails_somewhere, never
-from texpr.poly.constraints.extents import extent_of
-from texpr.poly.constraints.solver import effort
-from texpr.poly.dependence.footprint import Footprint, footprint, unclamped
-from texpr.poly.dependence.legality import (
-    Conflict,
-    anti_dependence,
-    carried_dependence,
-    dependence_on,
-    later_read,
-    read_after_write,
-    reads_after_writes,
-    reassociable,
-    reversed_dependence,
-    runs_in_order,
-    runs_same_instances,
-    written_once,
-)
-from texpr.poly.dependence.permutable_band import permutable
-from texpr.poly.dependence.prefetch_addresses import unproven_prefetches
-from texpr.poly.dependence.storage import Overwrite, Storage
-from texpr.poly.dependence.value_flow import flow_stays_within
-from texpr.poly.program.affine_schedule import Loop, Order, order_of
-from texpr.poly.program.program_checks import check_program
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from texpr.support.late import offer_late
+
+if TYPE_CHECKING:
+    from texpr.poly.asynchronous.copy_arrival import unproven_copy
+    from texpr.poly.asynchronous.products import unproven_product
+    from texpr.poly.asynchronous.timeline import Unproven
+    from texpr.poly.constraints.conditions import always, fails_somewhere, never
+    from texpr.poly.constraints.extents import extent_of
+    from texpr.poly.constraints.solver import effort
+    from texpr.poly.dependence.footprint import Footprint, footprint, unclamped
+    from texpr.poly.dependence.legality import (
+        Conflict,
+        anti_dependence,
+        carried_dependence,
+        dependence_on,
+        later_read,
+        read_after_write,
+        reads_after_writes,
+        reassociable,
+        reversed_dependence,
+        runs_in_order,
+        runs_same_instances,
+        written_once,
+    )
+    from texpr.poly.dependence.permutable_band import permutable
+    from texpr.poly.dependence.prefetch_addresses import unproven_prefetches
+    from texpr.poly.dependence.storage import Overwrite, Storage
+    from texpr.poly.dependence.value_flow import flow_stays_within
+    from texpr.poly.program.affine_schedule import Loop, Order, order_of
+    from texpr.poly.program.program_checks import check_program
 
 __all__ = [
     "Conflict",
@@ -79,3 +86,5 @@ __all__ = [
     "unproven_product",
     "written_once",
 ]
+
+offer_late(__name__)

@@ -12,15 +12,21 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
 from collections.abc import Iterator
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from struct import Struct
+from typing import TYPE_CHECKING
 
 from texpr.support.files import read_file
+from texpr.support.late import late
 from texpr.support.options import current
+
+if TYPE_CHECKING:
+    import tempfile
+else:
+    tempfile = late("tempfile")
 
 _MAGIC = b"texpr\x00\x01\x00"
 _HEADER = Struct("<8sQ32s")  # magic and version, length, SHA-256 of key and data

@@ -17,6 +17,15 @@ A loop is named by its variable. Where a reduction's start value or final store 
 by name takes all of them.
 """
 
-from texpr.schedule.analysis.annotations import explain
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from texpr.support.late import offer_late
+
+if TYPE_CHECKING:
+    from texpr.schedule.analysis.annotations import explain
 
 __all__ = ["explain"]
+
+offer_late(__name__)

@@ -32,6 +32,8 @@ _locks: WeakSet[Lockable] = WeakSet()
 _adding = threading.RLock()
 _held: list[Lockable] = []
 """During a fork."""
+_late: set[str] = set()
+"""Modules of others that functions of this package import: a fork waits for them too."""
 
 
 def held_over_forks(lock: L) -> L:
@@ -39,6 +41,11 @@ def held_over_forks(lock: L) -> L:
     with _adding:
         _locks.add(lock)
     return lock
+
+
+def waited_for(module: str) -> None:
+    """Let forks wait while a module of others is imported."""
+    _late.add(module)
 
 
 def _acquire_all() -> None:
@@ -77,7 +84,9 @@ def _wait_for_imports() -> set[str]:
 def _imported_by_parts() -> set[str]:
     """Modules whose text still runs."""
     loaded = [
-        (name, module) for name, module in list(sys.modules.items()) if name.partition(".")[0] == "texpr"
+        (name, module)
+        for name, module in list(sys.modules.items())
+        if name.partition(".")[0] == "texpr" or name in _late
     ]
     return {
         name for name, module in loaded if getattr(getattr(module, "__spec__", None), "_initializing", False)

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from texpr.support.late import late
+
+if TYPE_CHECKING:
+    import difflib
+else:
+    difflib = late("difflib")
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
@@ -12,7 +19,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     """
     candidates = [k for k in known if k != name]
     same = [k for k in candidates if k.lower() == name.lower()]
-    return next(iter(same or get_close_matches(name[:60], candidates, 1, 0.6)), None)
+    return next(iter(same or difflib.get_close_matches(name[:60], candidates, 1, 0.6)), None)
 
 
 def counted(n: int, word: str, plural: str = "") -> str:

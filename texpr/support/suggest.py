@@ -6,15 +6,20 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from difflib import SequenceMatcher
 from functools import wraps
 from inspect import CO_VARKEYWORDS
 from types import FunctionType
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from texpr.support.elsewhere import argument
 from texpr.support.errors import CallError
+from texpr.support.late import late
 from texpr.support.spelling import nearest
+
+if TYPE_CHECKING:
+    import difflib
+else:
+    difflib = late("difflib")
 
 _MOST_LISTED = 12
 _MOST_FAMILY = 4
@@ -53,7 +58,9 @@ def _close(name: str, names: list[str]) -> list[str]:
     ]
     part = [n for n in names if len(told) > 2 and _folded(n).startswith(told)]
     near = nearest(name, names)
-    letter = near is not None and SequenceMatcher(None, name.lower(), near.lower()).ratio() >= _ONE_LETTER
+    letter = (
+        near is not None and difflib.SequenceMatcher(None, name.lower(), near.lower()).ratio() >= _ONE_LETTER
+    )
     few = part if len(part) <= _MOST_FAMILY and not letter else []
     return same or family or few or ([near] if near is not None else [])
 

@@ -17,21 +17,26 @@ nest is a function and a launch (`gpu.ptx`): loops bound to blocks and threads b
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from texpr.support.late import offer_late
 from texpr.support.suggest import suggest_names
-from texpr.targets.common.records import Artifact, Code, Launch, Runner, Target, symbol_of
-from texpr.targets.emulate import emulate, load_on, target_of
-from texpr.targets.gpu.launches import Plan, plan
-from texpr.targets.registry import (
-    assembly_of,
-    compile_kernel,
-    default_gpu,
-    emit_llvm,
-    find_target,
-    link_kernels,
-    native_object,
-    register_target,
-    target_names,
-)
+
+if TYPE_CHECKING:
+    from texpr.targets.common.records import Artifact, Code, Launch, Runner, Target, symbol_of
+    from texpr.targets.emulate import emulate, load_on, target_of
+    from texpr.targets.gpu.launches import Plan, plan
+    from texpr.targets.registry import (
+        assembly_of,
+        compile_kernel,
+        default_gpu,
+        emit_llvm,
+        find_target,
+        link_kernels,
+        native_object,
+        register_target,
+        target_names,
+    )
 
 __all__ = [
     "Artifact",
@@ -57,3 +62,4 @@ __all__ = [
 ]
 
 suggest_names(__name__)
+offer_late(__name__)

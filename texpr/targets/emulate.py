@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from texpr.ir.expr import Var
 from texpr.runtime import gpu
-from texpr.runtime.emulator import fibers
 from texpr.support.errors import CompileError
+from texpr.support.late import late
 from texpr.targets.common.records import Artifact, Target
-from texpr.targets.gpu import ptx
-from texpr.targets.gpu.launches import plan
+
+if TYPE_CHECKING:
+    from texpr.runtime.emulator import fibers
+    from texpr.targets.gpu import launches, ptx
+else:
+    fibers = late("texpr.runtime.emulator.fibers")
+    launches = late("texpr.targets.gpu.launches")
+    ptx = late("texpr.targets.gpu.ptx")
 
 
 def emulate(
@@ -35,7 +42,7 @@ def emulate(
         ResourceError: the emulator is not installed.
     """
     if artifact.target.gpu:
-        ready = plan(artifact, sizes)
+        ready = launches.plan(artifact, sizes)
         fibers.run(
             artifact.emitted,
             ready.launches,

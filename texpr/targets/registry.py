@@ -4,21 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from importlib.metadata import entry_points
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from texpr.ir.loop import Kernel
-from texpr.runtime.process import worker
-from texpr.support.background import Meanwhile
 from texpr.support.elsewhere import meant
 from texpr.support.errors import CompileError
+from texpr.support.late import late
 from texpr.support.suggest import did_you_mean
-from texpr.targets.common import llvm_backend
 from texpr.targets.common.records import Artifact, Launch, Target
-from texpr.targets.cpu import aarch64, armv7, x86
-from texpr.targets.gpu import ptx
 
-_BUILT_IN: tuple[Callable[[str], Target | None], ...] = (x86.target, aarch64.target, armv7.target, ptx.target)
+if TYPE_CHECKING:
+    from importlib import metadata
+
+    from texpr.runtime.process import worker
+    from texpr.support import background
+    from texpr.targets.common import llvm_backend
+    from texpr.targets.cpu import aarch64, armv7, x86
+    from texpr.targets.gpu import ptx
+else:
+    metadata = late("importlib.metadata")
+    worker = late("texpr.runtime.process.worker")
+    background = late("texpr.support.background")
+    llvm_backend = late("texpr.targets.common.llvm_backend")
+    aarch64 = late("texpr.targets.cpu.aarch64")
+    armv7 = late("texpr.targets.cpu.armv7")
+    x86 = late("texpr.targets.cpu.x86")
+    ptx = late("texpr.targets.gpu.ptx")
+
+_BUILT_IN = (x86, aarch64, armv7, ptx)
 _added: list[Callable[[str], Target | None]] = []
 
 _ELSEWHERE = {
@@ -43,7 +57,7 @@ def find_target(name: str) -> Target:
     """
     if not isinstance(name, str):
         raise CompileError(f"a target is named by text, not by {name!r}", code="target")
-    for make in chain(_BUILT_IN, _added, _installed()):
+    for make in chain((built_in.target for built_in in _BUILT_IN), _added, _installed()):
         if (target := make(name)) is not None:
             return target
     raise CompileError(
@@ -58,7 +72,7 @@ def _installed() -> Iterator[Callable[[str], Target | None]]:
     """The targets of other packages. Looking for them takes as long as making a kernel: only
     where no built-in target has the name.
     """
-    for entry in entry_points(group="texpr.targets"):
+    for entry in metadata.entry_points(group="texpr.targets"):
         yield entry.load()
 
 
@@ -139,11 +153,11 @@ def link_kernels(parts: Sequence[Artifact], text: str, symbol: str, target: Targ
     return Artifact(target, text, code.optimized, code.assembly, code.object_code, ())
 
 
-def native_object(text: str, target: Target) -> Meanwhile[bytes]:
+def native_object(text: str, target: Target) -> background.Meanwhile[bytes]:
     """Object code of what a native target emitted, made meanwhile."""
     build = target.build
     if build is not None:
-        return Meanwhile(lambda: build(text, target).object_code)
+        return background.Meanwhile(lambda: build(text, target).object_code)
     return llvm_backend.object_code(text, target.triple, target.cpu, target.features)
 
 

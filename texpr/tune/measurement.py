@@ -17,7 +17,8 @@ import numpy as np
 
 from texpr.compiler import op
 from texpr.compiler.kernels.compiled_kernel import CompiledKernel
-from texpr.compiler.schedule import Schedule, scripted
+from texpr.compiler.schedule import Schedule
+from texpr.compiler.scheduled_kernels import scripted
 from texpr.ir.dtypes import DType, numpy_dtype, stored
 from texpr.ir.expr import Tensor, Var
 from texpr.ir.shapes import caller_shape, evaluate_size

@@ -13,7 +13,7 @@ from pathlib import Path
 from texpr.compiler import CompiledKernel, Op, Schedule, tuning_records
 from texpr.compiler.kernel_cache import program_text
 from texpr.compiler.schedule import schedule as start
-from texpr.compiler.schedule import scripted
+from texpr.compiler.scheduled_kernels import scripted
 from texpr.ir.expr import Var
 from texpr.ir.shapes import evaluate_size
 from texpr.ir.tensor import Program

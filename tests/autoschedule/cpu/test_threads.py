@@ -12,7 +12,7 @@ import texpr as tx
 from texpr.autoschedule.cpu.gemm.work_split import busiest_of
 from texpr.autoschedule.driver import auto
 from texpr.ir.machine import Machine
-from texpr.targets.emit.instruction_emission import transposes
+from texpr.targets.common.instruction_names import transposes
 
 PRODUCT = "op product(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"
 SWEEPS = """

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 import texpr as tx
+import texpr.targets.all_instructions  # noqa: F401  fills the table
 from tests.poly.certificate.tables import Rows, changed, kernel, out, refused
 from texpr.compiler.pass_pipeline import ready
 from texpr.ir.expr import Read, Select

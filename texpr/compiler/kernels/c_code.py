@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from texpr import aot
-from texpr.compiler import pass_pipeline
 from texpr.compiler.kernels.certified import CertifiedLoops, with_requested_options
+from texpr.support.late import late
 from texpr.support.once import once
 from texpr.targets import Artifact
+
+if TYPE_CHECKING:
+    from texpr.compiler import pass_pipeline
+else:
+    pass_pipeline = late("texpr.compiler.pass_pipeline")
 
 
 class CCode:

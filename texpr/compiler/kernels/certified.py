@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
 from functools import wraps
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from texpr.compiler import kernel_cache, pass_pipeline
+from texpr.compiler import kernel_cache
 from texpr.compiler.fallback import DefaultSchedule, Fallback, find_fallback, record_fallback
 from texpr.ir.expr import Var
 from texpr.ir.loop import Kernel
 from texpr.ir.printing.loop import show_kernel
 from texpr.ir.tensor import Program
-from texpr.poly.certificate import Certificate
-from texpr.schedule.script.script import parse_script
 from texpr.support.errors import CertificateError, CertificateWarning
+from texpr.support.late import late
 from texpr.support.once import once
 from texpr.support.options import current, of_blocks, remembered
 from texpr.support.warn import warn
 from texpr.targets import Target
+
+if TYPE_CHECKING:
+    from texpr.compiler import pass_pipeline
+    from texpr.poly.certificate import Certificate
+    from texpr.schedule.script import script
+else:
+    pass_pipeline = late("texpr.compiler.pass_pipeline")
+    script = late("texpr.schedule.script.script")
 
 UNPROVEN = "every step was proven, the finished loops are not: compare with tx.interpret, or report them"
 UNCERTIFIED = f'{UNPROVEN}; tx.options(certify="warn") compiles them all the same'
@@ -112,7 +119,7 @@ class CertifiedLoops:
     @once
     def _fallback_kernel(self) -> Kernel:
         assert self.fallback is not None and self._default is not None
-        return self._default.replay(parse_script(self.fallback.script))
+        return self._default.replay(script.parse_script(self.fallback.script))
 
     @once
     def certificate(self) -> Certificate:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from texpr.compiler import pass_pipeline
+from typing import TYPE_CHECKING
+
 from texpr.compiler.kernels.certified import CertifiedLoops, with_requested_options
-from texpr.compiler.kernels.gpu_resources import occupancy_of
 from texpr.support.errors import CompileError
+from texpr.support.late import late
 from texpr.support.once import once
 from texpr.targets import Artifact
+
+if TYPE_CHECKING:
+    from texpr.compiler import pass_pipeline
+    from texpr.compiler.kernels import gpu_resources
+else:
+    pass_pipeline = late("texpr.compiler.pass_pipeline")
+    gpu_resources = late("texpr.compiler.kernels.gpu_resources")
 
 
 class CodeListings(CertifiedLoops):
@@ -70,4 +78,4 @@ class CodeListings(CertifiedLoops):
                 code="target",
                 help="compile for a GPU target",
             )
-        return occupancy_of(self.artifact)
+        return gpu_resources.occupancy_of(self.artifact)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from functools import partial
 from pathlib import Path
 
+from texpr import targets
 from texpr.compiler.fallback import DefaultSchedule
 from texpr.compiler.kernels.c_code import CCode
 from texpr.compiler.kernels.call_specification import CallSpecifier, Specification
@@ -25,7 +26,7 @@ from texpr.runtime.call.fast_path import make_callable
 from texpr.runtime.call.spec import Form
 from texpr.support.once import once
 from texpr.support.suggest import suggests
-from texpr.targets import Target, emulate, symbol_of
+from texpr.targets import Target, symbol_of
 
 MOST_SHAPES = 1024
 """Shapes whose callables a kernel keeps."""
@@ -71,7 +72,7 @@ class CompiledKernel(CodeListings, callable.Callable):
         self._become(self._general)
 
     def __reduce__(self) -> tuple:
-        from texpr.compiler.schedule import compiled_again  # it imports this module
+        from texpr.compiler.scheduled_kernels import compiled_again  # it imports this module
 
         loops = None if self.schedule_text else self.kernel
         return compiled_again, (self.program, self.sizes, self.target.name, self.schedule_text, loops)
@@ -209,7 +210,7 @@ class CompiledKernel(CodeListings, callable.Callable):
             ResourceError: the emulator is not installed.
         """
         return call_foreign(
-            self, lambda *given: emulate(self.c_code.artifact, symbol_of(self.name), *given), *arrays
+            self, lambda *given: targets.emulate(self.c_code.artifact, symbol_of(self.name), *given), *arrays
         )
 
     def save(self, path: str | Path, *, header: str | Path | None = None, name: str = "") -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from texpr.compiler import pass_pipeline
+from texpr import targets
 from texpr.compiler.fallback import Fallback
 from texpr.compiler.kernels.call_specification import Specification
 from texpr.compiler.kernels.certified import CertifiedLoops
@@ -18,8 +18,15 @@ from texpr.runtime import gpu
 from texpr.runtime.call.spec import CallSpec, DistinctCheck, RangeCheck
 from texpr.runtime.disk_cache import shared
 from texpr.support.errors import CallError
+from texpr.support.late import late
 from texpr.support.options import current
-from texpr.targets import Artifact, Plan, Target, emit_llvm, load_on, plan
+from texpr.targets import Artifact, Target
+
+if TYPE_CHECKING:
+    from texpr.compiler import pass_pipeline
+    from texpr.targets import Plan
+else:
+    pass_pipeline = late("texpr.compiler.pass_pipeline")
 
 
 class DeviceCode:
@@ -44,7 +51,7 @@ class DeviceCode:
     ) -> gpu.Bound:
         """The launches on inputs and outputs, for these symbolic sizes."""
         if device.name not in self._loaded:
-            self._loaded[device.name] = load_on(device, self._target, self._code)
+            self._loaded[device.name] = targets.load_on(device, self._target, self._code)
         ready = self._launches(sizes)
         return self._loaded[device.name].bind(
             ready.launches, arrays, ready.scratch, list(sizes.values()), ready.maps
@@ -79,11 +86,11 @@ def emitted(kernel: Kernel, target: Target, certificate: str) -> DeviceCode:
         CompileError: the target cannot express the kernel.
     """
     final = pass_pipeline.prepared(kernel, target)
-    text, launches = emit_llvm(final, target)
+    text, launches = targets.emit_llvm(final, target)
     artifact = Artifact(target, text, "", "", b"", launches, final.temporaries)
     if final.sizes:
-        return DeviceCode(target, text, lambda sizes: plan(artifact, sizes), certificate)
-    return _fixed(target, text, plan(artifact, {}), certificate)
+        return DeviceCode(target, text, lambda sizes: targets.plan(artifact, sizes), certificate)
+    return _fixed(target, text, targets.plan(artifact, {}), certificate)
 
 
 def _fixed(target: Target, text: str, ready: Plan, certificate: str) -> DeviceCode:
@@ -121,7 +128,10 @@ def find(key: str, target: Target) -> tuple[DeviceCode, Fallback | None] | None:
                 "fallback": fallback,
             }:
                 code = _fixed(
-                    target, text, Plan(_tuples(launches), _tuples(scratch), _tuples(maps)), certificate
+                    target,
+                    text,
+                    targets.Plan(_tuples(launches), _tuples(scratch), _tuples(maps)),
+                    certificate,
                 )
                 return code, Fallback.from_json(fallback)
     except ValueError:

@@ -4,24 +4,25 @@ are certified.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from texpr.compiler import kernel_cache, pass_pipeline
+from texpr.compiler import kernel_cache
 from texpr.compiler.kernel_cache import Built
-from texpr.compiler.kernels.aliasing import overwritten
 from texpr.compiler.kernels.certified import CertifiedLoops, with_requested_options
-from texpr.compiler.kernels.extern_functions import extern_functions, externs_of
-from texpr.compiler.kernels.prepacking import prepacked_bytes, with_prepacking
-from texpr.compiler.kernels.workspace import is_self_contained, scratch_bytes, with_scratch
-from texpr.ir.loop import Kernel
+from texpr.compiler.kernels.extern_functions import extern_functions
 from texpr.runtime import disk_cache
 from texpr.runtime.call.native_callbacks import NativeFunction
 from texpr.runtime.native import loader
 from texpr.support.errors import CertificateError, CompileError
+from texpr.support.late import late
 from texpr.support.once import once
 from texpr.support.options import current
 from texpr.targets import symbol_of
+
+if TYPE_CHECKING:
+    from texpr.compiler.kernels import native_compilation
+else:
+    native_compilation = late("texpr.compiler.kernels.native_compilation")
 
 
 class NativeCode:
@@ -144,38 +145,4 @@ class NativeCode:
         return built
 
     def _compile(self, key: str) -> Built | None:
-        """Compile the loops and certify them meanwhile; None where they were left for plainer
-        ones.
-        """
-        kernel, target = self.loops.kernel, self.loops.target
-        over = overwritten(pass_pipeline.certified_loops(kernel)) if self.overwriting else ()
-        final = replace(pass_pipeline.prepared(kernel, target), overwrites=over)
-        if self.overwriting and not current().guard:
-            final = with_scratch(with_prepacking(final, self.loops.constants))
-        with pass_pipeline.object_code(final, target, kept=not key) as code:
-            certificate = self.loops.prove()
-            if self.loops.kernel is not kernel:
-                return None
-            return _built(kernel, final, code, certificate, self.loops)
-
-
-def _built(
-    kernel: Kernel, final: Kernel, code: Callable[[], bytes], certificate: str, loops: CertifiedLoops
-) -> Built:
-    """The record of compiled loops. Its facts are found before the code is waited for.
-
-    Args:
-        final: the loops as they were emitted.
-        code: waits for LLVM.
-    """
-    facts = (
-        kernel_cache.buffers_of(kernel.temporaries),
-        pass_pipeline.duration(final),
-        pass_pipeline.short_up_to(final),
-        bool(externs_of(kernel)),
-        final.overwrites,
-        is_self_contained(final),
-        scratch_bytes(final),
-        prepacked_bytes(final),
-    )
-    return Built(code(), certificate, *facts, loops.fallback)
+        return native_compilation.compiled(self.loops, self.overwriting, kept=not key)

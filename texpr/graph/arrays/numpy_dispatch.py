@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from inspect import signature
+from inspect import Signature, signature
 from string import ascii_letters
 from typing import Any
 
@@ -74,10 +74,15 @@ def _own(
     own = FUNCTIONS.get(function)
     if own is not None:
         try:
-            signature(own).bind(*arguments, **options)
+            _signature(own).bind(*arguments, **options)
         except TypeError:
             return None
     return own
+
+
+@cache
+def _signature(function: Callable[..., Any]) -> Signature:
+    return signature(function)
 
 
 def _leaves(values: Any) -> Iterator[Any]:

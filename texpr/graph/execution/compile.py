@@ -5,12 +5,11 @@ the disk has of them.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Set
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from texpr.graph.execution.placement import Placement
-from texpr.graph.fusion.materialize import materialize_shared_values
-from texpr.graph.fusion.operand_transposes import transpose_recurrence_operands
 from texpr.graph.fusion.producer_consumer import fuse
 from texpr.graph.lowering import plan_cache
 from texpr.graph.lowering.launch_sequence import Launches, make_launches
@@ -18,7 +17,14 @@ from texpr.graph.passes import FUSE, IN_PLACE, SWEEP, apply_laws, optimize
 from texpr.ir.expr import Tensor
 from texpr.ir.tensor import Program
 from texpr.support.frozen_dataclass import frozen
+from texpr.support.late import late
 from texpr.support.options import current
+
+if TYPE_CHECKING:
+    from texpr.graph.fusion import materialize, operand_transposes
+else:
+    materialize = late("texpr.graph.fusion.materialize")
+    operand_transposes = late("texpr.graph.fusion.operand_transposes")
 
 
 @frozen
@@ -94,11 +100,11 @@ def _lower(
     better = optimize(program, constants, settings.level, disabled, settings.reassociate)
     if settings.level < 3 or FUSE in disabled:
         return better, make_launches(better, False, False, placement.kernel, prepacked)
-    better, stored = materialize_shared_values(better)
+    better, stored = materialize.materialize_shared_values(better)
     better, decisions = fuse(better)
     if "algebra" not in disabled:
         better = apply_laws(better, settings.reassociate)
-    better, layouts = transpose_recurrence_operands(better)
+    better, layouts = operand_transposes.transpose_recurrence_operands(better)
     sweeps = placement.sweeps and SWEEP not in disabled
     made = make_launches(better, True, sweeps, placement.kernel, prepacked)
     return better, Launches(made.order, made.views, (*stored, *decisions, *layouts, *made.decisions))

@@ -10,7 +10,6 @@ import numpy as np
 
 from texpr.autoschedule.core.cost_model import COSTS
 from texpr.compiler import CompiledKernel
-from texpr.compiler.parallel_compile import compile_all
 from texpr.graph.capture.variable import Variable, array_of
 from texpr.graph.lowering.default_kernels import kernel_for
 from texpr.graph.passes.flatten_calls import shape_of
@@ -32,11 +31,15 @@ from texpr.runtime.call.kernel_sequence import (
 from texpr.runtime.call.spec import RangeCheck
 from texpr.runtime.slabs import ALIGNMENT, block
 from texpr.support.errors import CallError
+from texpr.support.late import late
 from texpr.support.options import current
 from texpr.targets import target_of
 
 if TYPE_CHECKING:
+    from texpr.compiler import parallel_compile
     from texpr.graph.lowering.launch_sequence import Launch
+else:
+    parallel_compile = late("texpr.compiler.parallel_compile")
 
 Arrays = Mapping[Tensor, Any]
 """Tensors as arrays: NumPy's, or those of a device."""
@@ -109,7 +112,7 @@ class Host:
 
     def with_scratch(self, launches: Sequence[Launch]) -> tuple[Launch, ...]:
         """Buffers that would be on the heap."""
-        compile_all(k for n in launches for k in n.kernels)
+        parallel_compile.compile_all(k for n in launches for k in n.kernels)
         return tuple(n.with_scratch() for n in launches)
 
     def block(self, size: int) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from texpr import aot
 from texpr.graph.capture.capture import Capture
 from texpr.graph.capture.symbolic import Symbolic
 from texpr.graph.capture.variable import Variable, array_of
-from texpr.graph.execution.c_library import Exported, export
 from texpr.graph.execution.compile import Settings, compile_program
 from texpr.graph.execution.in_place_updates import LaunchOrder, order_in_place_updates
 from texpr.graph.execution.interface import Interface
@@ -25,7 +24,13 @@ from texpr.ir.verifier.program import verify_program
 from texpr.runtime import gpu
 from texpr.support.errors import CompileError
 from texpr.support.gc_pause import uncollected
+from texpr.support.late import late
 from texpr.support.options import current
+
+if TYPE_CHECKING:
+    from texpr.graph.execution import c_library
+else:
+    c_library = late("texpr.graph.execution.c_library")
 
 
 class Plan(PlanReport):
@@ -200,14 +205,14 @@ class Plan(PlanReport):
                 code="save",
                 help='move the model first: model.to("cpu")',
             )
-        library = export(self._exported(name or self.captured.name), target, weights)
+        library = c_library.export(self._exported(name or self.captured.name), target, weights)
         aot.save(path, library.artifact, library.function, header, library.weights)
 
-    def _exported(self, name: str) -> Exported:
+    def _exported(self, name: str) -> c_library.Exported:
         interface = self._interface
         variables = {t: array_of(v) for v, t in interface.variables.items()}
         constants = {t: to_host(self._memory.fixed[t]) for t in interface.constants}
-        return Exported(
+        return c_library.Exported(
             name,
             self.launches,
             interface.data,

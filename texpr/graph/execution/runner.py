@@ -7,8 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +32,12 @@ from texpr.runtime.call.signal_guard import deferred_interrupts
 from texpr.runtime.gpu import DEFAULT_STREAM
 from texpr.support.errors import CallError, ResourceError
 from texpr.support.gc_pause import uncollected
+from texpr.support.late import late
+
+if TYPE_CHECKING:
+    import statistics
+else:
+    statistics = late("statistics")
 
 # Variables may alternate between two arrays, so two bindings serve a training loop; a few more
 # where users exchange values.
@@ -320,7 +325,7 @@ class Runner:
             arrays = self._memory.restartable(self._order.overwrites)
             for launch, step in zip(self._launches, self._single_steps(arrays)):
                 step()
-                seconds = median(_seconds(step) for _ in range(repeats))
+                seconds = statistics.median(_seconds(step) for _ in range(repeats))
                 rate = launch.operations / max(seconds, 1e-9) / 1e9
                 rows.append(Timing(launch.program.name, shapes_of(launch), seconds * 1e3, rate))
             for array, result in zip(self.results, results):

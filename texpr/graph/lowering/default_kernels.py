@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from texpr.compiler import CompiledKernel
 from texpr.compiler.op import default_kernel
-from texpr.compiler.schedule import Schedule
+from texpr.compiler.scheduled_kernels import automatic
 from texpr.ir.build import integer
 from texpr.ir.expr import Var
 from texpr.ir.tensor import Program
@@ -54,7 +54,7 @@ def _compiled(
     return (
         default_kernel(program, sizes, constants).overwriting()
         if target == "native"
-        else Schedule(program, sizes).auto(target).compile(target)
+        else automatic(program, sizes, target)
     )
 
 

@@ -49,6 +49,7 @@ def keep(key: str, captured: Program, better: Program, launches: Launches) -> No
     order = tuple(
         (
             n.kernel.program,
+            kernel_cache.origin_of(n.kernel.program),
             tuple(n.kernel.sizes.items()),
             n.inputs,
             n.outputs,
@@ -84,6 +85,7 @@ def find(key: str, captured: Program, kernel_of: KernelOf) -> tuple[Program, Lau
 def _launch(
     kernel_of: KernelOf,
     program: Program,
+    origin: str,
     sizes: tuple[tuple[Var, int], ...],
     inputs: tuple[Tensor, ...],
     outputs: tuple[Tensor, ...],
@@ -91,6 +93,7 @@ def _launch(
     lengths: tuple[int, ...],
     constants: tuple[str, ...],
 ) -> Launch:
+    kernel_cache.remember_origin(program, origin)  # to print it takes longer than to find its kernel
     if lengths:
         return launch_of_sweep(program, inputs, outputs, lengths, kernel_of)
     names = frozenset(constants)

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from texpr.autodiff.cleanup.simplify import in_order, without_copies, without_dead, without_duplicates
 from texpr.graph.passes.absorb_views import absorb_views, join_sums, reuse
-from texpr.graph.passes.algebraic_laws import EXACT, LAWS
 from texpr.graph.passes.drop_guards import drop_guards
 from texpr.graph.passes.flatten_calls import flatten
 from texpr.graph.passes.fold_constants import fold_constants, known_scalars
@@ -32,7 +32,14 @@ from texpr.passes import desugar, hoist
 from texpr.support.errors import CallError
 from texpr.support.frozen_dataclass import frozen
 from texpr.support.instrumentation import run_passes
+from texpr.support.late import late, offer_late
 from texpr.support.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from texpr.graph.passes import algebraic_laws
+    from texpr.graph.passes.algebraic_laws import EXACT, LAWS
+else:
+    algebraic_laws = late("texpr.graph.passes.algebraic_laws")
 
 Pass = Callable[[Program], Program]
 
@@ -192,4 +199,7 @@ def _cse(program: Program) -> Program:
 
 def apply_laws(program: Program, reassociate: bool) -> Program:
     """The program with all laws applied that may be."""
-    return simplified(program, LAWS if reassociate else EXACT)  # type: ignore[return-value]
+    return simplified(program, algebraic_laws.LAWS if reassociate else algebraic_laws.EXACT)  # type: ignore[return-value]
+
+
+offer_late(__name__)

@@ -3,7 +3,8 @@ what is shared stays shared.
 
 A row is the name of a class and the values of its fields: a number is the place of a node, text
 begins with what it stands for (`s` text, `i` a whole number, `f` the bits of a float, `t` a dtype),
-a list is a tuple. Where users wrote a node (`span`) is left out.
+a list is a tuple. Where users wrote a node (`span`) is left out, unless sources are asked for: `p`
+is a place in one of them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import fields, is_dataclass
 
 from texpr.ir import expr, tensor
 from texpr.ir.dtypes import DTYPES, DType
+from texpr.support.source import Source, Span
 
 _KINDS: dict[str, type] = {
     kind.__name__: kind
@@ -21,8 +23,11 @@ _KINDS: dict[str, type] = {
     for kind in vars(module).values()
     if isinstance(kind, type) and is_dataclass(kind) and issubclass(kind, expr.Node | expr.Dim)
 }
+_WITH_SPANS: dict[type, tuple[str, ...]] = {
+    kind: tuple(f.name for f in fields(kind)) for kind in _KINDS.values()
+}
 _NAMES: dict[type, tuple[str, ...]] = {
-    kind: tuple(f.name for f in fields(kind) if f.name != "span") for kind in _KINDS.values()
+    kind: tuple(name for name in names if name != "span") for kind, names in _WITH_SPANS.items()
 }
 _BITS = struct.Struct("<d")
 
@@ -32,12 +37,16 @@ class Encoder:
 
     Args:
         known: nodes that whoever reads the rows has already; they have the first places.
+        spans: write where users wrote the nodes, too.
     Attributes:
         rows: so far.
+        sources: that spans are places of.
     """
 
-    def __init__(self, known: Sequence[object] = ()) -> None:
+    def __init__(self, known: Sequence[object] = (), spans: bool = False) -> None:
         self.rows: list[list[object]] = []
+        self.sources: list[Source] = []
+        self._names = _WITH_SPANS if spans else _NAMES
         self._known = known
         self._places = {id(node): k for k, node in enumerate(known)}
 
@@ -52,18 +61,17 @@ class Encoder:
         return self._written(value)
 
     def _add(self, root: object) -> None:
-        stack = [root]
+        stack: list[tuple[object, list[object] | None]] = [(root, None)]
         while stack:
-            node = stack[-1]
+            node, values = stack.pop()
             if id(node) in self._places:
-                stack.pop()
                 continue
-            values = [getattr(node, name) for name in _NAMES[type(node)]]
-            missing = [n for n in _nodes(values) if id(n) not in self._places]
-            if missing:
-                stack += missing
-                continue
-            stack.pop()
+            if values is None:
+                values = [getattr(node, name) for name in self._names[type(node)]]
+                missing = [(n, None) for n in _nodes(values) if id(n) not in self._places]
+                if missing:
+                    stack += [(node, values), *missing]
+                    continue
             self._places[id(node)] = len(self._places)
             self.rows.append([type(node).__name__, *map(self._written, values)])
 
@@ -83,7 +91,14 @@ class Encoder:
             return f"f{_BITS.pack(value).hex()}"
         if kind is tuple:
             return [self._written(each) for each in value]  # type: ignore[attr-defined]
+        if isinstance(value, Span):
+            return f"p{self._place(value.source)} {value.start} {value.stop} {value.now}"
         raise ValueError(f"{kind.__name__} has no text")
+
+    def _place(self, source: Source) -> int:
+        if source not in self.sources:
+            self.sources.append(source)
+        return self.sources.index(source)
 
 
 def _nodes(values: Sequence[object]) -> Iterator[object]:
@@ -100,21 +115,28 @@ class Decoder:
 
     Args:
         known: the nodes with the first places.
+        sources: of an encoder that wrote spans.
     Raises:
         ValueError: the rows are none of an encoder's.
     """
 
-    def __init__(self, rows: Sequence[Sequence[object]], known: Sequence[object] = ()) -> None:
-        self._nodes = list(known)
+    def __init__(
+        self,
+        rows: Sequence[Sequence[object]],
+        known: Sequence[object] = (),
+        sources: Sequence[Source] | None = None,
+    ) -> None:
+        self._nodes, self._sources = list(known), sources or ()
+        names = _NAMES if sources is None else _WITH_SPANS
         self._texts: dict[str, object] = {}
         put = object.__setattr__
         try:
             for name, *values in rows:
                 kind = _KINDS[name]  # type: ignore[index]
                 node = object.__new__(kind)
-                for field, value in zip(_NAMES[kind], values, strict=True):
+                for field, value in zip(names[kind], values, strict=True):
                     put(node, field, self.item(value))
-                if kind in _SPANS:
+                if sources is None and kind in _SPANS:
                     put(node, "span", None)
                 self._nodes.append(node)
         except (KeyError, TypeError, IndexError) as error:
@@ -135,8 +157,13 @@ class Decoder:
             return value
         found = self._texts.get(value, self)  # type: ignore[call-overload]
         if found is self:
-            found = self._texts[value] = _read(value)  # type: ignore[index,arg-type]
+            read = self._span if value[:1] == "p" else _read  # type: ignore[index]
+            found = self._texts[value] = read(value)  # type: ignore[index,arg-type]
         return found
+
+    def _span(self, text: str) -> Span:
+        place, start, stop, now = text[1:].split(" ", 3)
+        return Span(self._sources[int(place)], int(start), int(stop), now)
 
     def _node(self, place: int) -> object:
         if not 0 <= place < len(self._nodes):

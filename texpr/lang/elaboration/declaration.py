@@ -8,9 +8,10 @@ from collections.abc import Callable
 from dataclasses import field
 
 from texpr.ir.dtypes import DTYPES
+from texpr.lang.elaboration.axis_spec import AxisSpec
 from texpr.lang.elaboration.function_calls import YIELDING, is_scalar_function
 from texpr.lang.elaboration.name_scope import below, duplicate, unknown
-from texpr.lang.elaboration.pack_splits import AxisSpec, axes_of
+from texpr.lang.elaboration.pack_splits import axes_of
 from texpr.lang.syntax import tree
 from texpr.lang.syntax.parser import parse_program
 from texpr.support.errors import CheckError

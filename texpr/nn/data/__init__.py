@@ -2,9 +2,16 @@
 middle of an epoch.
 """
 
-from texpr.nn.data.data_loader import DataLoader, default_collate
-from texpr.nn.data.datasets import ConcatDataset, Dataset, Subset, TensorDataset, random_split
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from texpr.support.late import offer_late
 from texpr.support.suggest import suggest_names
+
+if TYPE_CHECKING:
+    from texpr.nn.data.data_loader import DataLoader, default_collate
+    from texpr.nn.data.datasets import ConcatDataset, Dataset, Subset, TensorDataset, random_split
 
 __all__ = [
     "ConcatDataset",
@@ -17,3 +24,4 @@ __all__ = [
 ]
 
 suggest_names(__name__)
+offer_late(__name__)

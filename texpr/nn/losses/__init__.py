@@ -2,33 +2,40 @@
 and defaults.
 """
 
-from texpr.nn.losses.classification import (
-    BCELoss,
-    BCEWithLogitsLoss,
-    CrossEntropyLoss,
-    MultiLabelMarginLoss,
-    MultiLabelSoftMarginLoss,
-    MultiMarginLoss,
-    NLLLoss,
-)
-from texpr.nn.losses.loss import Loss
-from texpr.nn.losses.regression import (
-    CosineEmbeddingLoss,
-    GaussianNLLLoss,
-    HingeEmbeddingLoss,
-    HuberLoss,
-    KLDivLoss,
-    L1Loss,
-    MarginRankingLoss,
-    MSELoss,
-    PoissonNLLLoss,
-    SmoothL1Loss,
-    SoftMarginLoss,
-    TripletMarginLoss,
-    TripletMarginWithDistanceLoss,
-)
-from texpr.nn.losses.sequence import CTCLoss
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from texpr.support.late import offer_late
 from texpr.support.suggest import suggest_names
+
+if TYPE_CHECKING:
+    from texpr.nn.losses.classification import (
+        BCELoss,
+        BCEWithLogitsLoss,
+        CrossEntropyLoss,
+        MultiLabelMarginLoss,
+        MultiLabelSoftMarginLoss,
+        MultiMarginLoss,
+        NLLLoss,
+    )
+    from texpr.nn.losses.loss import Loss
+    from texpr.nn.losses.regression import (
+        CosineEmbeddingLoss,
+        GaussianNLLLoss,
+        HingeEmbeddingLoss,
+        HuberLoss,
+        KLDivLoss,
+        L1Loss,
+        MarginRankingLoss,
+        MSELoss,
+        PoissonNLLLoss,
+        SmoothL1Loss,
+        SoftMarginLoss,
+        TripletMarginLoss,
+        TripletMarginWithDistanceLoss,
+    )
+    from texpr.nn.losses.sequence import CTCLoss
 
 __all__ = [
     "BCELoss",
@@ -56,3 +63,4 @@ __all__ = [
 ]
 
 suggest_names(__name__)
+offer_late(__name__)

@@ -2,10 +2,22 @@
 one vector.
 """
 
-from texpr.nn.utils import rnn
-from texpr.nn.utils.clip_grad import clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
-from texpr.nn.utils.vectors import parameters_to_vector, vector_to_parameters
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from texpr.support.late import offer_late
 from texpr.support.suggest import suggest_names
+
+if TYPE_CHECKING:
+    from texpr.nn.utils import rnn
+    from texpr.nn.utils.clip_grad import (
+        clip_grad_norm_,
+        clip_grad_value_,
+        clip_grads_with_norm_,
+        get_total_norm,
+    )
+    from texpr.nn.utils.vectors import parameters_to_vector, vector_to_parameters
 
 __all__ = [
     "clip_grad_norm_",
@@ -44,3 +56,4 @@ _ABSENT = {
     ),
 }
 suggest_names(__name__, _ABSENT)
+offer_late(__name__)

@@ -27,7 +27,16 @@ f32 functions of the second table are computed in f64 and rounded once, gelu abo
 `//` and `%` of floats, `copysign` and `round` are exact as NumPy has them.
 """
 
-from texpr.passes.math.expand import BINARY, EXPANSIONS, SPECIAL, expand_math
-from texpr.passes.math.primitives import FROM_BITS, SCALE, TO_BITS
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from texpr.support.late import offer_late
+
+if TYPE_CHECKING:
+    from texpr.passes.math.expand import BINARY, EXPANSIONS, SPECIAL, expand_math
+    from texpr.passes.math.primitives import FROM_BITS, SCALE, TO_BITS
 
 __all__ = ["BINARY", "EXPANSIONS", "FROM_BITS", "SCALE", "SPECIAL", "TO_BITS", "expand_math"]
+
+offer_late(__name__)

@@ -14,6 +14,15 @@ questions are about two statements beside each other (`certificate.engine.instan
 answered by intervals, the others by isl (`certificate.engine.isl_frame`).
 """
 
-from texpr.poly.certificate.certify import Certificate, certify
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from texpr.support.late import offer_late
+
+if TYPE_CHECKING:
+    from texpr.poly.certificate.certify import Certificate, certify
 
 __all__ = ["Certificate", "certify"]
+
+offer_late(__name__)

@@ -6,15 +6,31 @@ kernel as a fiber of the CPU, which tests use and which is a device like any oth
 Above it are the allocator, arrays and kernels, which do not know which it is.
 """
 
-from texpr.runtime.gpu.array import DeviceArray, empty, to_device
-from texpr.runtime.gpu.device import DEFAULT, HOST, NAMES, Device, find_device, full_name, is_device, missing
-from texpr.runtime.gpu.dlpack import Exchanged, exported, taken_over
-from texpr.runtime.gpu.driver_api import DEFAULT_STREAM, Code, Facts
-from texpr.runtime.gpu.emulated import EmulatedDriver
-from texpr.runtime.gpu.kernels import Bound, Loaded, Replay
-from texpr.runtime.gpu.nvidia import NvidiaDriver
-from texpr.runtime.gpu.pool import Memory, Pool
-from texpr.runtime.gpu.streams import Event, Stream
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from texpr.support.late import offer_late
+
+if TYPE_CHECKING:
+    from texpr.runtime.gpu.array import DeviceArray, empty, to_device
+    from texpr.runtime.gpu.device import (
+        DEFAULT,
+        HOST,
+        NAMES,
+        Device,
+        find_device,
+        full_name,
+        is_device,
+        missing,
+    )
+    from texpr.runtime.gpu.dlpack import Exchanged, exported, taken_over
+    from texpr.runtime.gpu.driver_api import DEFAULT_STREAM, Code, Facts
+    from texpr.runtime.gpu.emulated import EmulatedDriver
+    from texpr.runtime.gpu.kernels import Bound, Loaded, Replay
+    from texpr.runtime.gpu.nvidia import NvidiaDriver
+    from texpr.runtime.gpu.pool import Memory, Pool
+    from texpr.runtime.gpu.streams import Event, Stream
 
 __all__ = [
     "DEFAULT",
@@ -44,3 +60,5 @@ __all__ = [
     "taken_over",
     "to_device",
 ]
+
+offer_late(__name__)

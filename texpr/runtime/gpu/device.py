@@ -8,12 +8,18 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from threading import Lock
+from typing import TYPE_CHECKING
 
 from texpr.runtime.gpu.driver_api import DEFAULT_STREAM, Driver, Facts
-from texpr.runtime.gpu.emulated import EmulatedDriver
-from texpr.runtime.gpu.nvidia import NvidiaDriver
 from texpr.runtime.gpu.pool import Memory, Pool
 from texpr.support.errors import CallError, ResourceError
+from texpr.support.late import late
+
+if TYPE_CHECKING:
+    from texpr.runtime.gpu import emulated, nvidia
+else:
+    emulated = late("texpr.runtime.gpu.emulated")
+    nvidia = late("texpr.runtime.gpu.nvidia")
 
 HOST = "cpu"
 DEFAULT = "cuda"
@@ -129,7 +135,7 @@ def found_device(whole: str) -> Device:
         if whole not in _made:
             kind, _, number = whole.partition(":")
             _made[whole] = Device(
-                whole, EmulatedDriver() if kind == "emulated" else NvidiaDriver(int(number))
+                whole, emulated.EmulatedDriver() if kind == "emulated" else nvidia.NvidiaDriver(int(number))
             )
         return _made[whole]
 

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from texpr.ir.expr import Var
-from texpr.runtime.process import qemu
+from texpr.support.late import late
 from texpr.targets.common.records import Artifact, Runner
+
+if TYPE_CHECKING:
+    from texpr.runtime.process import qemu
+else:
+    qemu = late("texpr.runtime.process.qemu")
 
 
 def in_qemu(processor: str, cpu: str = "max") -> Runner:

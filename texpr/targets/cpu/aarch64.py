@@ -11,11 +11,11 @@ from texpr.ir.loop import Kernel
 from texpr.ir.machine import Machine
 from texpr.runtime import host
 from texpr.targets.common import llvm_backend
+from texpr.targets.common.instruction_names import transposes
 from texpr.targets.common.qemu import in_qemu
 from texpr.targets.common.records import Launch, Target
 from texpr.targets.cpu.llvm_module import emit_module
 from texpr.targets.cpu.scalable_vectors import ScalableEmitter
-from texpr.targets.emit.instruction_emission import transposes
 from texpr.targets.emit.outline_nests import OutliningEmitter
 
 NAMES = ("aarch64", "aarch64+dotprod", "aarch64+bf16", "aarch64+i8mm", "aarch64+sve", "a64fx")

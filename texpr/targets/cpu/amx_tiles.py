@@ -32,10 +32,10 @@ from texpr.passes.analysis.row_major import flat_index
 from texpr.passes.analysis.substitution import folded
 from texpr.support.errors import CompileError
 from texpr.support.frozen_dataclass import frozen
+from texpr.targets.common.instruction_names import TILE_REGISTERS
 from texpr.targets.emit.function import Value
 from texpr.targets.emit.statements import Emitter
 
-TILE_REGISTERS = 8
 TILE_ROWS = 16
 TILE_BYTES = 1024
 """Bytes of a tile."""
@@ -157,37 +157,6 @@ _define_tile_product("tdpbssd", "i8", "i8", "i32")
 _define_tile_product("tdpbsud", "i8", "u8", "i32")
 _define_tile_product("tdpbusd", "u8", "i8", "i32")
 _define_tile_product("tdpbuud", "u8", "u8", "i32")
-
-INSTRUCTIONS_OF_FEATURE = {
-    "amx-bf16": frozenset(
-        {
-            "tilezero_f32",
-            "tileloadd_f32",
-            "tilestored_f32",
-            "tileloadd_bf16",
-            "tileloadd_groups_bf16",
-            "tdpbf16ps",
-        }
-    ),
-    "amx-int8": frozenset(
-        {
-            "tilezero_i32",
-            "tileloadd_i32",
-            "tilestored_i32",
-            "tileloadd_i8",
-            "tileloadd_groups_i8",
-            "tileloadd_u8",
-            "tileloadd_groups_u8",
-            "tdpbssd",
-            "tdpbsud",
-            "tdpbusd",
-            "tdpbuud",
-        }
-    ),
-}
-"""The instructions by LLVM's name of the feature that has them; each of them needs `amx-tile`
-too.
-"""
 
 PERMISSION_CHECK = """declare i64 @syscall(i64, ...)
 @tx_permitted = internal global i8 0

@@ -33,11 +33,11 @@ from texpr.ir.loop import For, Kernel, Prefetch, Stmt
 from texpr.ir.machine import Machine
 from texpr.passes.analysis.intervals import Ranges, interval
 from texpr.passes.analysis.row_major import flat_index
+from texpr.targets.common.instruction_names import transposes
 from texpr.targets.common.qemu import in_qemu
 from texpr.targets.common.records import Launch, Target
 from texpr.targets.cpu.llvm_module import emit_module
 from texpr.targets.emit.function import Value, register_type
-from texpr.targets.emit.instruction_emission import transposes
 from texpr.targets.emit.outline_nests import OutliningEmitter
 from texpr.targets.emit.statements import Emitter
 from texpr.targets.emit.stores import LINE

@@ -5,26 +5,22 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from texpr.ir.loop import Kernel
 from texpr.ir.machine import Machine
 from texpr.runtime import host
 from texpr.support.frozen_dataclass import frozen
+from texpr.support.late import late
 from texpr.targets.common import llvm_backend
+from texpr.targets.common.instruction_names import TILE_INSTRUCTIONS, TILE_REGISTERS, transposes
 from texpr.targets.common.qemu import in_qemu
 from texpr.targets.common.records import Launch, Target
-from texpr.targets.cpu.amx_tiles import (
-    INSTRUCTIONS_OF_FEATURE,
-    PERMISSION_CHECK,
-    TILE_REGISTERS,
-    AmxEmitter,
-    uses_tiles,
-)
-from texpr.targets.cpu.llvm_module import emit_module
-from texpr.targets.cpu.nan_tracking import NanTrackingEmitter
-from texpr.targets.cpu.x86_emitters import Avx512Emitter, ShortVectorEmitter, X86Emitter
-from texpr.targets.emit.instruction_emission import transposes
-from texpr.targets.emit.outline_nests import OutliningEmitter
+
+if TYPE_CHECKING:
+    from texpr.targets.cpu import x86_module
+else:
+    x86_module = late("texpr.targets.cpu.x86_module")
 
 
 @frozen
@@ -167,7 +163,7 @@ def with_tiles(machine: Machine, features: Iterable[str]) -> Machine:
     return replace(
         machine,
         tile_registers=TILE_REGISTERS,
-        instructions=machine.instructions.union(*(INSTRUCTIONS_OF_FEATURE.get(f, ()) for f in features)),
+        instructions=machine.instructions.union(*(TILE_INSTRUCTIONS.get(f, ()) for f in features)),
     )
 
 
@@ -197,23 +193,5 @@ def _machine(vector_bytes: int, registers: int, caches: tuple[int, ...], cores: 
     )
 
 
-class _Avx512Code(Avx512Emitter, NanTrackingEmitter, AmxEmitter, X86Emitter):
-    """512 bits: 32 registers, with masks."""
-
-
-class _ShortVectorCode(ShortVectorEmitter, X86Emitter, OutliningEmitter):
-    """256 bits or fewer: 16 registers, which sums fill: what other nests need must not be in them.
-    Parts of one nest need the same.
-    """
-
-    outlines_parts = False
-
-
 def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launch, ...]]:
-    # Without these, LLVM splits 512-bit vectors on some CPUs.
-    width = target.machine.vector_bytes * 8
-    attributes = f'"prefer-vector-width"="{width}" "min-legal-vector-width"="{width}"'
-    emitter = _Avx512Code if width == 512 else _ShortVectorCode
-    # Code in this process is made for it after it was asked.
-    check = PERMISSION_CHECK if alone and uses_tiles(kernel) else ""
-    return emit_module(kernel, attributes, alone=alone, using=emitter, check=check), ()
+    return x86_module.emit(kernel, target, alone)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 from texpr.ir.affine import Linear
-from texpr.ir.dtypes import DTYPES, DType
+from texpr.ir.dtypes import DType
 from texpr.ir.expr import Expr, Var, index
 from texpr.ir.instructions import INSTRUCTIONS, Instruction, transpose
 from texpr.ir.loop import For, instruction_of
@@ -13,6 +13,7 @@ from texpr.passes.analysis.match_nest import Match, instance
 from texpr.passes.analysis.row_major import flat_index
 from texpr.passes.analysis.substitution import folded
 from texpr.support.frozen_dataclass import frozen
+from texpr.targets.common.instruction_names import transposed_squares
 from texpr.targets.emit.function import memory_type, vector_type
 from texpr.targets.emit.memory_access import Accesses
 
@@ -108,25 +109,6 @@ class _Transpose:
     lanes: int
 
 
-_REGISTERS = (16, 32, 64)
-"""Possible sizes of a register in bytes."""
-
-
-_LARGEST_SQUARE = 16
-"""Rows of the largest square, all in registers at once."""
-
-
-def transposes(register_bytes: int) -> frozenset[str]:
-    """The transpositions made of shuffles of registers, or of parts of them."""
-    return frozenset(transpose(t, side) for t, side in _squares() if side * t.bytes <= register_bytes)
-
-
-def _squares() -> Iterator[tuple[DType, int]]:
-    """The transposed squares: types, and numbers of rows."""
-    for size in _REGISTERS:
-        yield from ((t, size // t.bytes) for t in DTYPES.values() if size // t.bytes <= _LARGEST_SQUARE)
-
-
 def _square(t: DType, lanes: int) -> None:
     name = transpose(t, lanes)
     text = f"""kernel {name}(A: {t}[{lanes}, P]) -> (B: {t}[{lanes}, Q])
@@ -137,7 +119,7 @@ def _square(t: DType, lanes: int) -> None:
     INSTRUCTIONS[name] = Instruction(name, text, _Transpose(lanes))
 
 
-for _each in _squares():
+for _each in transposed_squares():
     _square(*_each)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import texpr as tx
+import texpr.targets.all_instructions  # noqa: F401  fills the table
 from tests.properties.schedule.drawing import Scheduled, check
 from texpr.ir.dtypes import DTYPES, numpy_dtype
 from texpr.ir.instructions import INSTRUCTIONS, meaning
@@ -93,7 +94,10 @@ def test_the_default_schedule_of_arm_processors(name):
 
 def test_a_picture(golden):
     s = scheduled("vpdpbusd", M=4, K=64, N=32)
-    golden(f"{s.script()}\n{show_kernel(s.kernel)}\n" + "\n".join(i.text for i in INSTRUCTIONS.values()))
+    golden(
+        f"{s.script()}\n{show_kernel(s.kernel)}\n"
+        + "\n".join(INSTRUCTIONS[n].text for n in sorted(INSTRUCTIONS))
+    )
 
 
 NUMBERS = {name for name, t in DTYPES.items() if t.is_int or name in ("f16", "f32", "f64")}

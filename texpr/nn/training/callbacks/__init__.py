@@ -2,10 +2,17 @@
 objects with methods for more events.
 """
 
-from texpr.nn.training.callbacks.callback import Callback, Listener, as_callback
-from texpr.nn.training.callbacks.stopping import EarlyStopping, LearningRate
-from texpr.nn.training.callbacks.writers import Checkpoint, CSVLog, JSONLog, Plot, TensorBoard
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from texpr.support.late import offer_late
 from texpr.support.suggest import suggest_names
+
+if TYPE_CHECKING:
+    from texpr.nn.training.callbacks.callback import Callback, Listener, as_callback
+    from texpr.nn.training.callbacks.stopping import EarlyStopping, LearningRate
+    from texpr.nn.training.callbacks.writers import Checkpoint, CSVLog, JSONLog, Plot, TensorBoard
 
 __all__ = [
     "CSVLog",
@@ -21,3 +28,4 @@ __all__ = [
 ]
 
 suggest_names(__name__)
+offer_late(__name__)
