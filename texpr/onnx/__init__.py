@@ -8,10 +8,9 @@ computes.
 * `check`: nodes against ONNX's own definitions, and sizes against limits, before any memory is
   asked for.
 * `run`: the nodes of a graph become operators of a program that is captured. Every operator has a
-  function in `converters`, entered there
-by the
-  files of `operators`; others that ONNX defines by simpler ones are computed by that definition.
-  What depends on nothing but constants is computed when the program is made, so shapes are numbers.
+  function in `converters`, entered there by the files of `operators`; others that ONNX defines by
+  simpler ones are computed by that definition. What depends on nothing but constants is computed
+  when the program is made, so shapes are numbers.
 * `export`, `writing`: programs of calls become graphs, by a table of the library's operators and by
   the equations of all others.
 * `model`: the module. Inputs whose values decide shapes or branches are part of the program: there
