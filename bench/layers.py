@@ -1,10 +1,11 @@
 """Times layers of networks and functions of arrays one by one:  python -m bench.layers [--library texpr] [--only TEXT] [--threads 1]
 
 Convolutions of few and of many channels, with dilation, of each channel, transposed, rows that
-shuffle elements before something is computed of them, pooling, products, reductions. For torch, in
-the environment of `make bench-peers`: `.bench-peers/bin/python -m bench.layers --library torch`.
-For another state of texpr: `PYTHONPATH=WORKTREE python bench/layers.py`. Figures are the smallest
-of some samples, which other work on the machine disturbs least.
+shuffle elements before something is computed of them, pooling, products, reductions, the gradient
+of a sparse product. For torch, in the environment of `make bench-peers`: `.bench-peers/bin/python
+-m bench.layers --library torch`. For another state of texpr: `PYTHONPATH=WORKTREE python
+bench/layers.py`. Figures are the smallest of some samples, which other work on the machine disturbs
+least.
 """
 
 from __future__ import annotations
@@ -120,6 +121,39 @@ def _permuted(x: Any, order: tuple[int, ...]) -> Any:
     return x.permute(*order) if hasattr(x, "permute") else x.transpose(*order)
 
 
+SPARSE = """op sparse(P: i64[Q] in 0..Z + 1, C: i64[Z] in 0..M, V: f32[Z], x: f32[M]) -> Y: f32[Q - 1] require Q >= 1 {
+  Y[i] = sum(k in P[i]..P[i + 1]: V[k] * x[C[k]]) }"""
+
+
+def _sparse(rows: int, entries: int) -> Layer:
+    """The gradient of a sparse matrix times a vector, by rows (CSR), of random entries."""
+    rng = np.random.default_rng(1)
+    ends = np.sort(rng.integers(0, entries + 1, rows + 1))
+    ends[[0, -1]] = 0, entries
+    columns = rng.integers(0, rows, entries)
+    return Layer(
+        f"gradient of a sparse matrix by a vector, {rows}x{rows}, {entries} entries",
+        ((entries,), (rows,), (rows,)),
+        lambda _, v, x, dy: _rows_with_texpr(ends, columns, v, x, dy),
+        lambda _, v, x, dy: _rows_with_torch(ends, columns, v, x, dy),
+        4 * entries,
+    )
+
+
+def _rows_with_texpr(ends: np.ndarray, columns: np.ndarray, v: Any, x: Any, dy: Any) -> Any:
+    import texpr as tx
+
+    return tx.grad(tx.op(SPARSE))(ends, columns, v, x, dy)
+
+
+def _rows_with_torch(ends: np.ndarray, columns: np.ndarray, v: Any, x: Any, dy: Any) -> Any:
+    """By gathers and `index_add_`: what autograd gives for `sparse_csr_tensor` joins equal entries."""
+    import torch
+
+    places, each = torch.from_numpy(columns), dy.repeat_interleave(torch.from_numpy(np.diff(ends)))
+    return each * x[places], torch.zeros_like(x).index_add_(0, places, each * v)
+
+
 LAYERS = (
     _convolution(1, 3, 224, 32, 3, 2),
     _convolution(1, 3, 224, 64, 7, 2),
@@ -168,6 +202,7 @@ LAYERS = (
         lambda _, x: x.permute(0, 2, 3, 1).contiguous(),
     ),
     Layer("cumsum of rows, 2000", ((2000, 2000),), lambda _, x: x.cumsum(1), lambda _, x: x.cumsum(1)),
+    _sparse(8000, 80_000),
     Layer("argmax of rows, 4096x1000", ((4096, 1000),), lambda _, x: x.argmax(1), lambda _, x: x.argmax(1)),
 )
 

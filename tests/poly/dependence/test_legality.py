@@ -347,6 +347,37 @@ def test_what_the_kernel_computes_is_not_taken_to_be_distinct():
     assert carried_dependence(kernel(nest), nest) is not None
 
 
+@pytest.mark.parametrize(
+    ("place", "meets"),
+    {
+        "k + P[i]": False,  # one number in a row
+        "2 * k - 3 * P[i + 1]": False,
+        "P[P[i] % 8] + k": False,
+        "k + P[k]": True,
+        "k + P[i + k]": True,
+        "P[i]": True,
+        "k % 2 + P[i]": True,
+        "k + S[i]": True,  # other iterations may write it
+    }.items(),
+)
+def test_rows_that_begin_where_data_say(place: str, meets: bool):
+    """Elements of a row differ; those of two rows may not."""
+    text = f"""kernel k(P: i64[M] in 0..8, X: f32[8]) -> Y: f32[M]
+  let T: f32[M]
+  let S: i64[M]
+  for i in 0..M - 8
+    for k in 0..8
+      T[{place}] = X[k]
+      S[i] = 1
+"""
+    found = parse_kernel(text)
+    rows = found.body[0]
+    assert isinstance(rows, For) and isinstance(rows.body[0], For)
+    free = {s for s in rows.body[0].body if isinstance(s, Store) and s.tensor.name == "S"}
+    assert (carried_dependence(found, rows.body[0], free=free.__contains__) is not None) == meets
+    assert carried_dependence(found, rows, free=free.__contains__) is not None
+
+
 def test_converters_of_their_own(monkeypatch: pytest.MonkeyPatch):
     """Two kernels may know of other variables, where too many expressions were forgotten in
     between.

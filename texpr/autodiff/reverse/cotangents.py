@@ -16,6 +16,7 @@ from texpr.autodiff.core.names import Names, freshen
 from texpr.autodiff.core.primal import Forward
 from texpr.autodiff.reverse.boundary_reads import unfolded
 from texpr.autodiff.reverse.gather import gather, scatter, searched
+from texpr.autodiff.reverse.rows import in_rows
 from texpr.autodiff.reverse.stride_residues import phases
 from texpr.ir.dtypes import accumulator
 from texpr.ir.expr import Axis, Expr, Read, Tensor
@@ -145,7 +146,8 @@ class Backward:
             for c in (unfolded(read) if recurrent else _unfolded(read, axes, element))
         ]
         inverted = _inverted_in_recurrences if recurrent else gather
-        gathered = [(c, inverted(c, axes, element)) for c in contributions]
+        rows = [] if recurrent else [c for c in contributions if in_rows(c, axes, element)]
+        gathered = [(c, None if c in rows else inverted(c, axes, element)) for c in contributions]
         folds = [c for c, term in gathered if term is None]
         wide = accumulator(tensor.dtype)
         into = (
@@ -198,6 +200,8 @@ def _unfolded(read: Contribution, target: tuple[Axis, ...], element: tuple[Expr,
     """The contributions in the place of a read through a boundary, where they are few and each
     is a sum over what read an element.
     """
+    if in_rows(read, target, element):
+        return [read]
     found = unfolded(read)
     return (
         found

@@ -13,6 +13,7 @@ from texpr.autodiff.core.algebra import choose, convert, is_value, total, zero
 from texpr.autodiff.core.contribution import Contribution
 from texpr.autodiff.core.interval_bounds import at_least, below, without_data
 from texpr.autodiff.reverse.invert_index import Solution, solve
+from texpr.autodiff.reverse.rows import reduces_rows, with_rows
 from texpr.ir import build
 from texpr.ir.affine import Linear, linear
 from texpr.ir.dtypes import I64
@@ -103,13 +104,14 @@ def _in_range(axis: Axis, value: Expr, known: tuple[Axis, ...]) -> list[Expr]:
 
 def scatter(contribution: Contribution, into: Tensor) -> Equation:
     """The fold that adds the contribution into `into`: over the axes in its indices, in their
-    order, a sum over the others.
+    order, and over those whose rows these are; a sum over the others.
     """
     scope, guard = contribution.scope, contribution.guard
     term = _known_binders(_Term(scope.axes, scope.conditions, contribution.value, contribution.indices))
     used = {v: None for root in term.indices for v in walk(root) if isinstance(v, Var)}
     by_var = {axis.var: axis for axis in term.axes}
-    left = _ordered([by_var[v] for v in used if v in by_var])
+    left = [by_var[v] for v in used if v in by_var]
+    left = _ordered(left if reduces_rows(term.value) else with_rows(left, term.axes))
     inner = tuple(axis for axis in term.axes if axis not in left)
     outer = tuple(_widened(axis, inner, contribution) for axis in left)
     narrow = [c for old, new in zip(left, outer) for c in _narrowed(old, new)]

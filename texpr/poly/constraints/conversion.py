@@ -168,6 +168,16 @@ class Converter:
         """True if all instances have the same value of it."""
         return key.shared if isinstance(key, Unknown) else key not in self.bound
 
+    def is_decided(self, key: Key, by: Collection[Var]) -> bool:
+        """True if all instances that are equal in these loops have the same value of it: it is of
+        data that nothing writes.
+        """
+        return (
+            isinstance(key, Unknown)
+            and all(v in by or v not in self.bound for v in variables(key.node))
+            and all(t in self.stable for t in tensors(key.node))
+        )
+
     def values(self, e: Expr) -> Values:
         """The cases of an integer; a float is an unknown of its own."""
         found = self._convert(e) if e.dtype.is_int else None

@@ -32,7 +32,7 @@ def distances(
     to: Sequence[Form],
     loops: Sequence[For],
     is_shared: Callable[[Key], bool],
-    equal: Iterable[Var] = (),
+    equal: Iterable[Key] = (),
 ) -> Distances | None:
     """The distances of instances that access one element; None where there are none.
 
@@ -41,7 +41,7 @@ def distances(
         to: those of the second.
         loops: around both.
         is_shared: whether a key has one value in all instances.
-        equal: loops in which both are in the same iteration.
+        equal: loops in which both are in the same iteration, and what has one value in both.
     """
     found: dict[Key, int] = dict.fromkeys(equal, 0)
     extents: dict[Key, int | None] = {n.var: integer(n.extent) for n in loops}

@@ -489,8 +489,9 @@ def _between_iterations(nest: Nest, pair: AccessPair, var: Var) -> Iterator[_Wit
 
     def later(at: Sequence[Form], to: Sequence[Form]) -> bool:
         """True if distances leave it open that the sink runs in a later one."""
-        equal = (*nest.private.get(pair.first.tensor, ()), *(n.var for n in loops[:-1]))
-        known = distances(at, to, loops, nest.converter.is_shared, equal)
+        equal = {*nest.private.get(pair.first.tensor, ()), *(n.var for n in loops[:-1])}
+        data = {k for i in at for k, _ in i.terms if nest.converter.is_decided(k, equal)}
+        known = distances(at, to, loops, nest.converter.is_shared, equal | data)
         return known is not None and known.get(var, 1) > 0
 
     for question, shown in conflict_questions(nest, nest, pair, wanted=later):

@@ -14,7 +14,7 @@ from texpr.autoschedule.cpu.elementwise.nontemporal import past_caches, rows_tog
 from texpr.ir.build import integer
 from texpr.ir.expr import Compare
 from texpr.ir.loop import For, Store
-from texpr.ir.traverse import walk
+from texpr.ir.traverse import tensors, walk
 from texpr.support.frozen_dataclass import frozen
 
 
@@ -34,6 +34,8 @@ class VectorizedElements:
         )
         if not builder.machine.vector_bytes or extent(best) <= 1:
             return NoMatch("a machine without vectors, or one element")
+        if tensors(best.extent) and not builder.can_apply("vectorize", best):
+            return NoMatch("rows of data whose elements meet")
         return _Elements(nest, best)
 
     def apply(self, builder: ScheduleBuilder, match: _Elements) -> Scheduled:

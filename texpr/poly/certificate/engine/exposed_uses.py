@@ -8,7 +8,8 @@ from dataclasses import replace
 import islpy as isl
 
 from texpr.ir.affine import same_value
-from texpr.ir.build import compare
+from texpr.ir.build import add, compare
+from texpr.ir.expr import index
 from texpr.ir.traverse import variables
 from texpr.poly.certificate.engine.collapsed_loops import unwritten
 from texpr.poly.certificate.engine.instance_pairs import (
@@ -20,7 +21,7 @@ from texpr.poly.certificate.engine.instance_pairs import (
 )
 from texpr.poly.certificate.engine.isl_frame import structurally_equal
 from texpr.poly.certificate.engine.obligations import conjuncts
-from texpr.poly.certificate.engine.statement_extraction import Statement
+from texpr.poly.certificate.engine.statement_extraction import Statement, reads
 
 
 def uncovered(a: Access, sources: Sequence[Access], facts: isl.Set) -> isl.Set:
@@ -62,10 +63,12 @@ def uncovered_in_iteration(remaining: isl.Set, a: Access, source: Access, facts:
 
 
 def without_shared_conditions(source: Statement, s: Statement) -> Statement | None:
-    """A statement without the conditions on data that hold of another one in the same iteration of
-    the loops they share; None if data still says whether, or where, it stores.
+    """A statement without the conditions on data, and without the lengths of loops, that hold of
+    another one in the same iteration of the loops they share; None if data still says whether, or
+    where, it stores.
     """
-    shared = {n.var for n in source.loops[: source.common_depth(s)]} | set(source.frame.parameters.variables)
+    depth = source.common_depth(s)
+    shared = {n.var for n in source.loops[:depth]} | set(source.frame.parameters.variables)
     known = [c for held in s.traced_conditions for c in conjuncts(held)]
     conditions = [
         c
@@ -73,7 +76,11 @@ def without_shared_conditions(source: Statement, s: Statement) -> Statement | No
         for c in conjuncts(held)
         if not (variables(c) <= shared and any(structurally_equal(c, k) for k in known))
     ]
-    reduced = replace(source, traced_conditions=conditions, facts=[], proven=[])
+    open_ends = tuple(
+        add(n.var, index(1)) if k < depth and reads(e) else e
+        for k, (n, e) in enumerate(zip(source.loops, source.extents))
+    )
+    reduced = replace(source, extents=open_ends, traced_conditions=conditions, facts=[], proven=[])
     reduced.invalidate()
     return None if reduced.data() else reduced
 

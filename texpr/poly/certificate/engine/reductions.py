@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import islpy as isl
 
-from texpr.ir.build import compare, conjunction, integer, negation
+from texpr.ir.build import compare, conjunction, negation
 from texpr.ir.expr import Expr, Read, Tensor, Var
 from texpr.ir.store_kind import START
-from texpr.ir.traverse import children, substitute, variables
+from texpr.ir.traverse import children
 from texpr.poly.certificate.engine.exposed_uses import without_shared_conditions
 from texpr.poly.certificate.engine.instance_pairs import (
     Access,
@@ -20,14 +20,19 @@ from texpr.poly.certificate.engine.instance_pairs import (
     Order,
     dependence,
     dependence_in_order,
-    distinct_facts,
     index_difference,
     possible_orders,
     same_element,
 )
-from texpr.poly.certificate.engine.isl_frame import Bounds, Frame, same_operation
+from texpr.poly.certificate.engine.isl_frame import same_operation
 from texpr.poly.certificate.engine.obligations import Proof, Refuted, ReusedBuffer, instances, outside_domain
-from texpr.poly.certificate.engine.program_semantics import Definition, Total, at_instance, index_in_bounds
+from texpr.poly.certificate.engine.program_semantics import Definition, Total, at_instance
+from texpr.poly.certificate.engine.required_instances import (
+    Contribution,
+    RequiredInstances,
+    depends_on_other_data,
+    require_no_other_data,
+)
 from texpr.poly.certificate.engine.statement_extraction import (
     Buffer,
     Statement,
@@ -35,34 +40,6 @@ from texpr.poly.certificate.engine.statement_extraction import (
     partials_merged_by,
 )
 from texpr.poly.certificate.engine.value_tracing import Tracer, access, definition_accesses, update_accesses
-from texpr.support.frozen_dataclass import frozen_by_identity
-
-
-@frozen_by_identity
-class Contribution:
-    """An instance of an equation that an update folds in: by its binders in a reduction, by its
-    axes in a fold.
-
-    Attributes:
-        part: the contribution to a partial result that comes in through it.
-    """
-
-    statement: Statement
-    definition: Definition
-    binders: tuple[Expr, ...]
-    place: tuple[Expr, ...]
-    part: Contribution | None = None
-
-    @property
-    def access(self) -> Access:
-        return Access(self.statement, self.place, True)
-
-    @property
-    def with_binders(self) -> Access:
-        """The access with the binders as further indices: two that coincide fold the same term
-        into the same element.
-        """
-        return Access(self.statement, (*self.place, *self.binders), True)
 
 
 class Reductions:
@@ -188,7 +165,8 @@ class Reductions:
             buffer, u, self.tracer.value_at(partial, u, use.place[len(partial.allocation_loops) :], [use])
         )
         self._require_reassociation(u, d)
-        return [self._through_partial(u, use, c, place) for c in self.contributions(partial)]
+        depth = len(partial.allocation_loops)
+        return [self._through_partial(u, use, c, place, depth) for c in self.contributions(partial)]
 
     def _check_partial_of_same_total(self, buffer: Buffer, u: Statement, partial: Expr) -> None:
         """Prove that partial results are folded into the total whose parts they are."""
@@ -213,24 +191,25 @@ class Reductions:
                 )
 
     def _through_partial(
-        self, u: Statement, use: Access, c: Contribution, place: tuple[Expr, ...]
+        self, u: Statement, use: Access, c: Contribution, place: tuple[Expr, ...], depth: int
     ) -> Contribution:
-        """The contribution that reaches a sum through a partial result, under no further
-        condition on data.
+        """The contribution that reaches a sum through a partial result, which `depth` loops around
+        both have for each iteration, under no further condition on data.
         """
-        reduced = without_shared_conditions(u, c.statement) if _depends_on_other_data(u, set()) else None
+        reduced = without_shared_conditions(u, c.statement) if depends_on_other_data(u, set()) else None
         if reduced is None:
-            _require_no_other_data(u, set())
+            require_no_other_data(u, set())
             reduced = u
         use = replace(use, statement=reduced)
-        pair = InstancePair(use, c.access, 0, self.proof.facts)
+        pair = InstancePair(use, c.access, depth, self.proof.facts)
         pairs = pair.also(same_element(pair, use, c.access))
         if reduced is not u:
             loops = u.loops[: u.common_depth(c.statement)]
             if not pairs.is_subset(pair.also(*(compare("==", n.var, pair.second(n.var)) for n in loops))):
-                _require_no_other_data(u, set())
+                require_no_other_data(u, set())
         statement = replace(reduced, frame=pair.frame, traced_conditions=[], _domain=pairs)
-        return Contribution(statement, c.definition, tuple(pair.second(b) for b in c.binders), place, c)
+        binders = tuple(pair.second(b) for b in c.binders)
+        return Contribution(statement, c.definition, binders, place, c, depth)
 
     def _require_reassociation(self, u: Statement, d: Definition) -> None:
         store = u.store
@@ -375,7 +354,7 @@ class Reductions:
         sizes: isl.Set | None = None,
     ) -> None:
         with self.proof.obligation("sums"):
-            required = _RequiredInstances(
+            required = RequiredInstances(
                 self.proof, d, start, at, inside, binders, self.proof.facts if sizes is None else sizes
             )
             matching = [c for c in folded if c.definition is d]
@@ -462,111 +441,3 @@ def _targets(proof: Proof, buffer: Buffer) -> set[Tensor]:
         proof.semantics.definitions.get(s.store.equation) for s in buffer.definitions if not s.store.is_start
     )
     return {d.equation.target for d in found if d is not None}
-
-
-class _RequiredInstances:
-    """The instances of an equation that belong to a start, at some sizes, and those of them that
-    no contribution covers.
-    """
-
-    def __init__(
-        self,
-        proof: Proof,
-        d: Definition,
-        start: Statement,
-        at: tuple[Expr, ...] | None,
-        inside: Expr,
-        binders: tuple[Var, ...],
-        sizes: isl.Set,
-    ) -> None:
-        self.proof, self.d, self.start = proof, d, start
-        program_frame = Frame(proof.nest.parameters, (), _ranges(d))
-        condition = program_frame.abstract(inside)
-        if at is None:  # All terms of a tensor: the program is proven to write inside.
-            condition = conjunction(
-                condition, program_frame.abstract(index_in_bounds(d.element, d.equation.target.shape))
-            )
-        condition = conjunction(condition, program_frame.bounds())
-        self.terms = [(program_frame.original[var], var) for _, var in program_frame.atoms]
-        self.names = (*(d.axes if at is not None else ()), *binders)
-        outer = start.frame if at is not None else Frame(proof.nest.parameters, ())
-        self.fresh = tuple(Var(v.name) for v in binders)
-        self.data = {v: Var(v.name) for _, v in program_frame.atoms}
-        self.frame = Frame(
-            proof.nest.parameters,
-            (*outer.variables, *self.fresh, *self.data.values()),
-            outer.ranges,
-            outer.constants,
-        )
-        values = dict(zip(self.names, (*(at or ()), *self.fresh)))
-        plain = [(v, self.frame.with_constants(substitute(term, values))) for term, v in self.terms]
-        data_facts = [compare("==", self.data[v], n) for v, n in plain if n is not None]
-        data_facts += distinct_facts(
-            self.frame, [(substitute(term, values), self.data[v]) for term, v in self.terms]
-        )
-        self.missing = self.frame.holds(
-            conjunction(substitute(condition, values | self.data), *data_facts)
-        ).intersect_params(sizes)
-        if at is not None:
-            self.missing = self.missing & self.frame.lift(start.domain(proof.facts))
-        self.by_start = at is not None
-
-    def is_missing_after(self, folded: Sequence[Contribution], buffer: Buffer) -> bool:
-        """True if an instance is missing once all of these are there."""
-        for c in folded:
-            if self.missing.is_empty():
-                return False
-            self._cover(c, buffer)
-        return not self.missing.is_empty()
-
-    def _cover(self, c: Contribution, buffer: Buffer) -> None:
-        part: Contribution | None = c
-        while part is not None:
-            _require_no_other_data(part.statement, {v for _, e in self._data(part) for v in variables(e)})
-            part = part.part
-        start = (
-            access(buffer, self.start, self.start.indices) if self.by_start else Access(self.start, (), False)
-        )
-        shared = (
-            self.start.common_depth(c.statement)
-            if self.by_start and self.start.order < c.statement.order
-            else 0
-        )
-        data = self._data(c)
-        pair = InstancePair(start, c.access, shared, self.proof.facts, self.frame, self.missing)
-        pairs = [compare("==", v, pair.second(e)) for v, e in zip(self.fresh, c.binders)]
-        pairs += [compare("==", self.data[v], pair.second(e)) for v, e in data]
-        where = same_element(pair, start, c.access) if self.by_start else conjunction()
-        self.missing = self.missing - pair.project_to_first(pair.also(where, *pairs))
-
-    def _data(self, c: Contribution) -> list[tuple[Var, Expr]]:
-        """The data on which the equation depends at the instance of a contribution, in the frame
-        of the contribution.
-        """
-        instance = (*c.statement.at[: len(self.d.axes)], *c.binders) if self.by_start else c.binders
-        names = (*self.d.axes, *self.d.binders) if self.by_start else self.d.axes
-        return [
-            (var, c.statement.frame.as_integer(at_instance(term, names, instance)))
-            for term, var in self.terms
-        ]
-
-
-def _ranges(d: Definition) -> dict[Var, Bounds]:
-    """The ranges of an equation's axes that are constants: there are no instances elsewhere."""
-    axes = [
-        *zip(d.axes, d.equation.axes),
-        *(zip(d.binders, d.reduction.axes) if d.reduction is not None else ()),
-    ]
-    ends = [(v, integer(a.lo), integer(a.hi)) for v, a in axes]
-    return {v: (lo, hi - 1) for v, lo, hi in ends if lo is not None and hi is not None}
-
-
-def _depends_on_other_data(u: Statement, known: set[Var]) -> bool:
-    plain = [u.frame.abstract(e) for e in (*u.traced_conditions, *u.extents)]
-    return bool(plain and (variables(*plain) & {v for _, v in u.frame.atoms}) - known)
-
-
-def _require_no_other_data(u: Statement, known: set[Var]) -> None:
-    """Refute an update that depends on data on which the equation does not depend."""
-    if _depends_on_other_data(u, known):
-        raise Refuted("sums", "whether the update happens depends on data that the equation does not ask", u)
