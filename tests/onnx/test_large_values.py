@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import texpr as tx
+import texpr.onnx.model
 from texpr.onnx.large_values import LARGE, is_here, without_large_values
 from texpr.onnx.read import array_of, read_model
 from texpr.support.errors import CheckpointError
@@ -102,6 +103,29 @@ def test_a_file_that_becomes_shorter_meanwhile(tmp_path: Path):
         array_of(found.graph.initializer[0], path)
 
 
+def test_a_file_that_is_replaced_meanwhile(tmp_path: Path):
+    """Nothing is made of two files."""
+    path = _saved(tmp_path, _model())
+    found = read_model(path)
+    (tmp_path / "other").write_bytes(path.read_bytes())
+    (tmp_path / "other").replace(path)
+    with pytest.raises(CheckpointError, match="has changed while it was read"):
+        array_of(found.graph.initializer[0], path)
+
+
+def test_a_constant_in_another_file(tmp_path: Path):
+    """Large values in the file, and a node whose value is not."""
+    model, value = _model(), onnx.numpy_helper.from_array(np.full(SIDE, 3, "f4"), "three")
+    (tmp_path / "three.bin").write_bytes(value.raw_data)
+    value.ClearField("raw_data")
+    value.data_location = onnx.TensorProto.EXTERNAL
+    value.external_data.add(key="location", value="three.bin")
+    model.graph.node.insert(0, onnx.helper.make_node("Constant", [], ["three"], value=value))
+    model.graph.node[3].input[1] = "three"
+    x, (a, *_) = np.ones((2, SIDE), "f4"), map(onnx.numpy_helper.to_array, model.graph.initializer)
+    np.testing.assert_allclose(tx.onnx.load(_saved(tmp_path, model))(x), x @ a + 3, rtol=1e-3, atol=1e-2)
+
+
 def test_files_that_end_anywhere(tmp_path: Path):
     whole = _saved(tmp_path, _model()).read_bytes()
     cuts = [*range(0, 400, 7), *range(400, len(whole), 50_021)]
@@ -114,7 +138,7 @@ def test_files_that_end_anywhere(tmp_path: Path):
 
 @given(st.binary(max_size=200))
 def test_any_bytes(data: bytes):
-    assert without_large_values(io.BytesIO(data), len(data)) is None
+    assert without_large_values(io.BytesIO(data), len(data), "") is None
 
 
 @given(st.integers(0, 400), st.integers(0, 255))
@@ -122,7 +146,7 @@ def test_any_changed_byte(place: int, byte: int):
     """What is left of it is a message where it is one, of the same initializers."""
     data = bytearray(_model().SerializeToString())
     data[place] = byte
-    small = without_large_values(io.BytesIO(bytes(data)), len(data))
+    small = without_large_values(io.BytesIO(bytes(data)), len(data), "")
     assert small is None or _names(small) == _names(bytes(data))
 
 

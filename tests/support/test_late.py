@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -9,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from texpr.support.late import late
+from texpr.support.late import _read, late
 
 INIT = '''"""A package."""
 
@@ -91,3 +93,16 @@ def test_what_is_read_and_set_is_the_modules_own(package: Any, monkeypatch: pyte
     assert not hasattr(numbers, "TWO")
     monkeypatch.undo()
     assert numbers.ONE == 1
+
+
+def test_copies_are_of_the_same_module():
+    found = late("json.decoder")
+    for each in (copy.copy(found), copy.deepcopy(found), pickle.loads(pickle.dumps(found))):
+        assert each.JSONDecoder is found.JSONDecoder
+
+
+def test_a_package_without_its_source(package: Any, monkeypatch: pytest.MonkeyPatch):
+    """As where files of compiled code alone are installed."""
+    expected = _read(package)
+    monkeypatch.setattr(type(package.__loader__), "get_source", lambda *_: None)
+    assert expected.items() <= _read(package).items()

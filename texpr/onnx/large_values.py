@@ -11,6 +11,7 @@ onnx.proto.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from math import prod
 from pathlib import Path
@@ -59,12 +60,19 @@ class _Field:
     end: int
 
 
-def without_large_values(file: IO[bytes], size: int) -> bytes | None:
+def version_of(file: IO[bytes]) -> str:
+    """A text that is another one once a file was written to, or replaced."""
+    about = os.fstat(file.fileno())
+    return f"{about.st_dev} {about.st_ino} {about.st_size} {about.st_mtime_ns}"
+
+
+def without_large_values(file: IO[bytes], size: int, version: str) -> bytes | None:
     """The bytes of a model whose initializers with large values have them as external data at
     `HERE`; None where no message says where they are, or none is large.
 
     Args:
         size: bytes of the file.
+        version: of the file (`version_of`).
     """
     try:
         graphs = [f for f in _fields(file, 0, size) if f.number == GRAPH]
@@ -72,7 +80,7 @@ def without_large_values(file: IO[bytes], size: int) -> bytes | None:
             return None
         pieces, changed = [], False
         for f in _fields(file, graphs[0].payload, graphs[0].end):
-            tensor = _stripped(file, f) if f.number == INITIALIZER and f.wire == BYTES else None
+            tensor = _stripped(file, f, version) if f.number == INITIALIZER and f.wire == BYTES else None
             changed |= tensor is not None
             pieces.append(_bytes(file, f.start, f.end) if tensor is None else _field(INITIALIZER, tensor))
         if not changed:
@@ -83,7 +91,7 @@ def without_large_values(file: IO[bytes], size: int) -> bytes | None:
         return None
 
 
-def _stripped(file: IO[bytes], initializer: _Field) -> bytes | None:
+def _stripped(file: IO[bytes], initializer: _Field, version: str) -> bytes | None:
     """A TensorProto with its values as external data; None where they are to stay."""
     if initializer.end - initializer.payload < LARGE:
         return None
@@ -100,7 +108,12 @@ def _stripped(file: IO[bytes], initializer: _Field) -> bytes | None:
     if tensor.data_type not in FROM_ONNX or FROM_ONNX[tensor.data_type].as_bits or _is_unusual(tensor):
         return None
     tensor.data_location = onnx.TensorProto.EXTERNAL
-    for key, text in (("location", HERE), ("offset", value.payload), ("length", value.end - value.payload)):
+    for key, text in (
+        ("location", HERE),
+        ("offset", value.payload),
+        ("length", value.end - value.payload),
+        ("version", version),
+    ):
         tensor.external_data.add(key=key, value=str(text))
     return tensor.SerializeToString()
 
@@ -117,7 +130,7 @@ def _is_unusual(tensor: Any) -> bool:
 
 def is_here(tensor: Any) -> bool:
     """True if the values of an onnx.TensorProto were left in its file."""
-    return len(tensor.external_data) == 3 and tensor.external_data[0].value == HERE
+    return len(tensor.external_data) == 4 and tensor.external_data[0].value == HERE
 
 
 def length_here(tensor: Any) -> int:
@@ -135,14 +148,20 @@ def values_here(tensor: Any, path: Path) -> Given:
     dtype = np.dtype(numpy_dtype(FROM_ONNX[tensor.data_type])).newbyteorder("<")
     values = given(length_here(tensor), dtype, tuple(tensor.dims))
     with open(path, "rb", buffering=0) as file:
+        if version_of(file) != tensor.external_data[3].value:
+            raise _changed(path)
         file.seek(int(tensor.external_data[1].value))
         left = memoryview(values.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
         while left:
             count = file.readinto(left)
             if not count:
-                raise CheckpointError(f"{path} has changed while it was read", code="onnx")
+                raise _changed(path)
             left = left[count:]
     return values
+
+
+def _changed(path: Path) -> CheckpointError:
+    return CheckpointError(f"{path} has changed while it was read", code="onnx")
 
 
 def wrong_length(tensor: Any, length: int) -> CheckpointError:

@@ -14,7 +14,14 @@ import numpy as np
 
 from texpr.onnx.converters import DOMAINS, NEWEST, OLDEST, find
 from texpr.onnx.element_types import FROM_ONNX, name_of
-from texpr.onnx.large_values import is_here, length_here, values_here, without_large_values, wrong_length
+from texpr.onnx.large_values import (
+    is_here,
+    length_here,
+    values_here,
+    version_of,
+    without_large_values,
+    wrong_length,
+)
 from texpr.onnx.model_errors import UnsupportedOp
 from texpr.onnx.onnx_package import library
 from texpr.onnx.validation import refuse_large
@@ -99,9 +106,11 @@ def _without_copies(path: Path, size: int) -> Any:
     where none are large, or others lie in further files.
     """
     with open(path, "rb") as file:
-        small = without_large_values(file, size)
-    model = None if small is None else library().load_model_from_string(small)
-    return None if model is None or any(map(_is_elsewhere, model.graph.initializer)) else model
+        small = without_large_values(file, size, version_of(file))
+    if small is None:
+        return None
+    model = library().load_model_from_string(small)
+    return None if any(map(_is_elsewhere, _all_tensors(model, list(all_nodes(model))))) else model
 
 
 def _is_elsewhere(t: Any) -> bool:

@@ -49,6 +49,8 @@ class _Module:
         object.__setattr__(self, "_name", name)
 
     def __getattr__(self, attribute: str) -> Any:
+        if attribute == "_name":  # not there yet
+            raise AttributeError(attribute)
         return getattr(import_module(self._name), attribute)
 
     def __setattr__(self, attribute: str, value: object) -> None:
@@ -56,6 +58,9 @@ class _Module:
 
     def __delattr__(self, attribute: str) -> None:
         delattr(import_module(self._name), attribute)
+
+    def __reduce__(self) -> tuple[Callable[[str], Any], tuple[str]]:
+        return late, (self._name,)
 
     def __repr__(self) -> str:
         return f"<late module {self._name!r}>"
@@ -101,11 +106,33 @@ def _places(package: ModuleType) -> Mapping[str, tuple[str, str]]:
 
 
 def _read(package: ModuleType) -> dict[str, tuple[str, str]]:
-    text: str = package.__loader__.get_source(package.__name__)  # type: ignore[union-attr]
+    text: str | None = package.__loader__.get_source(package.__name__)  # type: ignore[union-attr]
+    if text is None:
+        return _compiled(package)
     found: dict[str, tuple[str, str]] = {}
     for block in _BLOCK.findall(text):
         for module, several, one in _IMPORT.findall(block):
             for name, renamed in _NAME.findall(_COMMENT.sub("", several or one)):
                 itself = module == package.__name__
                 found[renamed or name] = (f"{module}.{name}", "") if itself else (module, name)
+    return found
+
+
+def _compiled(package: ModuleType) -> dict[str, tuple[str, str]]:
+    """The same of a package that is installed without its source: from all imports of its code."""
+    from dis import get_instructions
+
+    code = package.__loader__.get_code(package.__name__)  # type: ignore[union-attr]
+    found: dict[str, tuple[str, str]] = {}
+    module, name = "", ""
+    for each in get_instructions(code):
+        match each.opname:
+            case "IMPORT_NAME":
+                module, name = each.argval, ""
+            case "IMPORT_FROM":
+                name = each.argval
+            case "STORE_NAME" if module and name:
+                itself = module == package.__name__
+                found[each.argval] = (f"{module}.{name}", "") if itself else (module, name)
+                name = ""
     return found

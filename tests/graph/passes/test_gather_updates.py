@@ -63,7 +63,7 @@ def test_a_stride_gives_equations(s: int, equations: int):
 def test_two_dimensions_and_a_condition():
     before = _program(
         "op f(P: f64[R, Q, H, W]) -> Y: f64[2*H + 1, 2*W] { Y[y, x] = 1 "
-        "Y[2*h + r - 1, 2*w + q - 1 | drop] += 3 * P[r, q, h, w] for r in 0..R, q in 0..Q, "
+        "Y[2*h + r - 1, 2*w + q - 1 | drop] += P[r, q, h, w] for r in 0..R, q in 0..Q, "
         "h in 0..H, w in 0..W where h + w < 7 }",
         R=3,
         Q=4,
@@ -84,8 +84,10 @@ def test_two_dimensions_and_a_condition():
         "op f(P: f64[N], Z: f64[M]) -> Y: f64[M] { Y[m] = Z[m] Y[11*n | drop] += P[n] for n in 0..N }",
         "op f(P: f16[N], Z: f16[M]) -> Y: f16[M] { Y[m] = Z[m] Y[2*n | drop] += P[n] for n in 0..N }",
         "op f(P: f64[N], Z: f64[M]) -> Y: f64[M] { Y[m] = Z[m] Y[2*n | drop] += sum(j in 0..N: P[j]) for n in 0..N }",
+        "op f(P: i64[N], Z: i64[M]) -> Y: i64[M] { Y[m] = Z[m] Y[2*n | drop] += P[n] for n in 0..N }",
+        "op f(P: f64[N], Q: f64[N], Z: f64[M]) -> Y: f64[M] { Y[m] = Z[m] Y[2*n | drop] += P[n] / Q[n] for n in 0..N }",
     ],
-    ids=("data", "clamp", "max", "a long stride", "narrow", "a sum"),
+    ids=("data", "clamp", "max", "a long stride", "narrow", "a sum", "integers", "a quotient"),
 )
 def test_others_stay_updates(text: str):
     before = _program(text, N=4, M=99)
@@ -100,3 +102,15 @@ def test_transposed_convolutions_are_made_of_sums():
     with tx.options(opt=1):
         plain = layer(x)
     np.testing.assert_allclose(layer(x), plain, rtol=1e-5, atol=1e-5)
+
+
+def test_what_is_not_updated_stays_what_it_is():
+    """Outside of the windows nothing is multiplied by infinity or divided by 0."""
+    f = tx.op(
+        "op f(P: f32[R, H], Q: f32[R], Z: f32[M]) -> Y: f32[M] { Y[y] = Z[y] "
+        "Y[2*h + r - 1 | drop] += P[r, h] * Q[r] for r in 0..R, h in 0..H }"
+    )
+    given = np.ones((3, 4), "f4"), np.array([np.inf, 2, 1], "f4"), np.zeros(12, "f4")
+    found = tx.jit(lambda *arrays: f(*arrays))(*given)
+    np.testing.assert_array_equal(found, tx.interpret(f, *given))
+    assert np.isfinite(found[9:]).all()

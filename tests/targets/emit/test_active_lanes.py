@@ -146,6 +146,38 @@ def test_operators_stay_inside(name: str):
     run("tests.targets.emit.test_active_lanes:run_operator", OPERATORS[name], text=OPERATORS[name])
 
 
+CLAMPED = {
+    "beside a condition": "op f(X: f32[16], C: i32[K], D: f32[N]) -> Y: f32[N] { "
+    "Y[i] = if i < K then X[C[i] | clamp] else D[i] }",
+    "sums of lanes": "op f(X: f32[16], C: i32[N]) -> Y: f32 { Y = sum(i: X[C[i] | clamp]) }",
+    "twice": "op f(X: f32[16], D: i64[N] in 0..100000000, C: i32[K]) -> Y: f32[N] { "
+    "Y[i] = if D[i] < K then X[C[D[i]] | clamp] else 0 }",
+}
+
+
+def run_clamped(text: str) -> None:
+    operator = tx.op(text)
+    for n in (1, 8, 13, 16, 100, 4099):
+        d = np.where(np.arange(n) % 3 == 0, 2, 99_999_999)
+        made = {
+            "X": np.arange(16, dtype="f4"),
+            "C": np.arange(n if "C: i32[N]" in text else 5, dtype="i4") % 20,
+            "D": d if "D: i64" in text else d.astype("f4"),
+        }
+        arrays = [made[p.name] for p in operator.signature.inputs]
+        for side in SIDES:
+            with tx.options(guard=side):
+                np.testing.assert_allclose(operator(*arrays), tx.interpret(operator, *arrays), rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", CLAMPED)
+def test_places_that_are_read_for_lanes_that_are_on(name: str):
+    """A tensor has the elements of all lanes, since their places are clamped; where these are read
+    has not.
+    """
+    run("tests.targets.emit.test_active_lanes:run_clamped", CLAMPED[name], text=CLAMPED[name])
+
+
 def run_scheduled(steps: str) -> None:
     operator = tx.op(
         "op h(X: f32[N, N], V: f32[N]) -> y: f32[N] { y[i] = sum(j in 0..i + 1: X[i, j] * V[j]) }"

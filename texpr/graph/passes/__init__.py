@@ -20,7 +20,6 @@ from texpr.graph.passes.absorb_views import absorb_views, join_sums, reuse
 from texpr.graph.passes.drop_guards import drop_guards
 from texpr.graph.passes.flatten_calls import flatten
 from texpr.graph.passes.fold_constants import fold_constants, known_scalars
-from texpr.graph.passes.gather_updates import gather_updates
 from texpr.graph.passes.isolate_reductions import isolate_reductions
 from texpr.graph.passes.law_matcher import Law, simplified
 from texpr.graph.passes.merge_recurrences import merge_recurrences
@@ -36,10 +35,11 @@ from texpr.support.late import late, offer_late
 from texpr.support.suggest import did_you_mean
 
 if TYPE_CHECKING:
-    from texpr.graph.passes import algebraic_laws
+    from texpr.graph.passes import algebraic_laws, gather_updates
     from texpr.graph.passes.algebraic_laws import EXACT, LAWS
 else:
     algebraic_laws = late("texpr.graph.passes.algebraic_laws")
+    gather_updates = late("texpr.graph.passes.gather_updates")
 
 Pass = Callable[[Program], Program]
 
@@ -152,7 +152,7 @@ def optimize(
         "hoist": hoist,
         "guards": drop_guards,
         "apart": isolate_reductions,
-        "updates": gather_updates,
+        "updates": lambda p: gather_updates.gather_updates(p),
         "copies": _copies,
         "cse": _cse,
         "reads": absorb_views,

@@ -18,7 +18,7 @@ from texpr.autodiff.reverse.stride_residues import phases
 from texpr.ir.affine import linear
 from texpr.ir.build import integer, sub
 from texpr.ir.dtypes import accumulator
-from texpr.ir.expr import Axis, FloorDiv, Guard, Mod, Read, Reduce, Tensor
+from texpr.ir.expr import Axis, FloorDiv, Guard, Mod, Read, Tensor
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import substitute, tensors, walk
 
@@ -45,17 +45,21 @@ def gather_updates(program: Program) -> Program:
 
 
 def _is_candidate(start: Equation, update: Equation) -> bool:
-    """True if all elements of a tensor are defined first, and what they are updated by is computed
-    of few numbers.
+    """True if all elements of a tensor are defined first, and updated by elements of another one.
+
+    What is computed of these may be no number where it updates nothing: outside of its tensor an
+    element is 0, and 0 times infinity is none.
     """
-    target = start.target
-    nodes = [*walk(update.value, *update.indices)]
+    target, value = start.target, update.value
     return (
         is_whole(start)
+        and target.dtype.is_float
         and accumulator(target.dtype) == target.dtype
         and (update.guard is None or update.guard.mode == "drop")
-        and not tensors(*update.indices)
-        and not any(isinstance(n, Reduce) or (isinstance(n, Read) and n.tensor is target) for n in nodes)
+        and isinstance(value, Read)
+        and value.tensor is not target
+        and value.guard is None
+        and not tensors(*update.indices, *value.indices)
     )
 
 

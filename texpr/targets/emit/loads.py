@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from texpr.ir.dtypes import BOOL
 from texpr.ir.expr import Expr, Read, Tensor
+from texpr.ir.traverse import tensors
 from texpr.targets.emit.addresses import Addresses
 from texpr.targets.emit.function import Scalable, Value, constant, lanes_suffix, memory_type, vector_type
 
@@ -39,8 +40,14 @@ class Loads(Addresses):
         return loaded
 
     def _has_all_lanes(self, read: Read) -> bool:
-        """True if a tensor surely has the elements of all lanes, whichever are on."""
-        return self.lane is not None and self.enclosing.has(read.tensor, read.indices)
+        """True if a tensor surely has the elements of all lanes, whichever are on, at places that
+        are not read: those of lanes that are off may not be.
+        """
+        return (
+            self.lane is not None
+            and not tensors(*read.indices)
+            and self.enclosing.has(read.tensor, read.indices)
+        )
 
     def _loaded(self, read: Read) -> Value:
         tensor = read.tensor
