@@ -26,7 +26,8 @@ def machine(cpu: str, monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.parametrize(
     ("cpu", "nontemporal", "fma", "split", "half", "unprofitable"),
     [
-        ("znver3", True, 1, 1, 0, False),
+        ("znver2", True, 1, 1, 0, False),
+        ("znver3", True, 2, 1, 0, False),
         ("znver4", True, 1, 1, CACHES[1], False),
         ("znver5", True, 2, 1, CACHES[2] // 2, False),
         ("znver6", True, 1, 1, 0, False),
