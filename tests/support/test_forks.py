@@ -44,6 +44,17 @@ def test_locks_are_open_in_the_child_in_whatever_order_threads_take_them():
     assert all(lock.acquire(blocking=False) for lock in locks)
 
 
+WAIT = """
+for _ in range(100):
+    found, status = os.waitpid(child, os.WNOHANG)
+    if found:
+        sys.exit(os.waitstatus_to_exitcode(status))
+    time.sleep(0.1)
+os.kill(child, 9)
+sys.exit("the child waits for ever")
+"""
+"""The end of a script whose child may wait for ever."""
+
 IMPORTS = """
 import os, sys, threading, time
 package = {package!r}
@@ -59,19 +70,12 @@ child = os.fork()
 if child == 0:
     import texpr.slow
     os._exit(0 if texpr.slow.whole else 1)
-for _ in range(100):
-    found, status = os.waitpid(child, os.WNOHANG)
-    if found:
-        sys.exit(os.waitstatus_to_exitcode(status))
-    time.sleep(0.1)
-os.kill(child, 9)
-sys.exit("the child waits for ever")
 """
 
 
 def test_a_module_that_another_thread_imports_is_whole_in_the_child(tmp_path: Path):
     done = subprocess.run(
-        [sys.executable, "-c", IMPORTS.format(package=str(tmp_path))],
+        [sys.executable, "-c", IMPORTS.format(package=str(tmp_path)) + WAIT],
         capture_output=True,
         text=True,
         timeout=60,
@@ -98,19 +102,15 @@ time.sleep(0.1)
 child = os.fork()
 if child == 0:
     os._exit(0 if slow.whole else 1)
-for _ in range(100):
-    found, status = os.waitpid(child, os.WNOHANG)
-    if found:
-        sys.exit(os.waitstatus_to_exitcode(status))
-    time.sleep(0.1)
-os.kill(child, 9)
-sys.exit("the child waits for ever")
 """
 
 
 def test_a_module_of_others_that_is_imported_late_is_whole_in_the_child(tmp_path: Path):
     (tmp_path / "slow_module.py").write_text("import time; time.sleep(0.5); whole = True")
     done = subprocess.run(
-        [sys.executable, "-c", LATE.format(folder=str(tmp_path))], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", LATE.format(folder=str(tmp_path)) + WAIT],
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert (done.returncode, done.stderr) == (0, "")

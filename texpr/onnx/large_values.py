@@ -1,7 +1,7 @@
 """Large values of a model's file: left out of what protobuf reads, and read where they are to lie.
 
 protobuf holds a file's bytes, its own copy of the values, and gives another one of each that is
-asked for: a model of 400 MB takes 1.2 GB. The values of initializers are one field of a message, at
+asked for (`findings/protobuf_bytes_copied.sh`). The values of initializers are one field of a message, at
 a place that its lengths say. Here a file is read without the large ones; each becomes external data
 of ONNX, in the file itself.
 
@@ -36,6 +36,8 @@ VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 """Wire types."""
 LONGEST = 10
 """Bytes of a number, at most."""
+OTHER_VALUES = ("float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data")
+"""Fields of a TensorProto that may hold its values in the place of `raw_data`."""
 HERE = f"texpr.{token_hex(16)}"
 """The location of external data that lie in the model's own file; no model can say it."""
 
@@ -120,11 +122,10 @@ def _stripped(file: IO[bytes], initializer: _Field, version: str) -> bytes | Non
 
 def _is_unusual(tensor: Any) -> bool:
     """True if a tensor has other values too, or comes in parts: those who read it say so."""
-    others = ("float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data")
     return (
         tensor.HasField("segment")
         or bool(tensor.data_location or len(tensor.external_data))
-        or any(len(getattr(tensor, name)) for name in others)
+        or any(len(getattr(tensor, name)) for name in OTHER_VALUES)
     )
 
 
@@ -161,7 +162,7 @@ def values_here(tensor: Any, path: Path) -> Given:
 
 
 def _changed(path: Path) -> CheckpointError:
-    return CheckpointError(f"{path} has changed while it was read", code="onnx")
+    return CheckpointError(f"{path} has changed while it was read", code="onnx", help="load it again")
 
 
 def wrong_length(tensor: Any, length: int) -> CheckpointError:
@@ -171,6 +172,7 @@ def wrong_length(tensor: Any, length: int) -> CheckpointError:
         f"the tensor `{tensor.name}` of {dtype.name}{list(tensor.dims)} needs "
         f"{prod(tensor.dims) * dtype.bytes:,} bytes and has {length:,}",
         code="onnx",
+        help="export or download the model again",
     )
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from texpr.onnx.converters import DOMAINS, NEWEST, OLDEST, find
 from texpr.onnx.element_types import FROM_ONNX, name_of
 from texpr.onnx.large_values import (
+    OTHER_VALUES,
     is_here,
     length_here,
     values_here,
@@ -35,7 +36,7 @@ DEEPEST = 16
 """Nesting depth that subgraphs may have."""
 FEW_BYTES = 1024
 """Of an initializer, which are no matter to copy."""
-VALUES = ("raw_data", "float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data")
+VALUES = ("raw_data", *OTHER_VALUES)
 """Fields of an onnx.TensorProto that hold its values, one of them."""
 EXTERNAL = 1
 """onnx.TensorProto.EXTERNAL"""

@@ -47,8 +47,7 @@ MICROARCHITECTURES: dict[str, CpuTraits] = {
     # `python -m bench.x86 --only rowwise`: rows are faster by non-temporal stores. The limits that
     # it prints: vdpbf16ps adds products faster than multiply-adds of f32 do.
     "znver": CpuTraits(prefers_nontemporal_stores=True, multiplies_bf16_pairs=True),
-    # `python -m bench.layers --only product`: products that do not ask for rows ahead in each term
-    # take 3 % longer alone and a fifth less while the core's other thread is busy.
+    # Two multiply-adds of 256 bits begin in a cycle: AMD, Software Optimization Guide for Family 19h.
     "znver3": CpuTraits(prefers_nontemporal_stores=True, fma_per_cycle=2, multiplies_bf16_pairs=True),
     # It computes in halves of 512 bits. `--only rowwise`: halves are faster where arrays do not
     # stay in the second cache.
