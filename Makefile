@@ -7,7 +7,7 @@ SECONDS ?= 60
 THREADS ?= 1,2
 BATCHES ?= 1,8
 
-.PHONY: venv test test-all check arm demo examples litmus compilers gradients peers bench-peers bench-x86 bench-train bench-models bench-polybench notebooks gpu fuzz fuzz-properties mutants verdicts ulp clean
+.PHONY: venv test test-all check arm demo examples litmus compilers gradients peers bench-peers bench-x86 bench-train bench-models bench-polybench docs links notebooks gpu fuzz fuzz-properties mutants verdicts ulp clean
 venv: $(VENV)/.installed
 
 $(VENV)/.installed: pyproject.toml
@@ -89,13 +89,24 @@ bench-models: venv bench-peers .bench-peers/.models
 bench-polybench: venv
 	for n in $$(echo $(THREADS) | tr , ' '); do $(BIN)/python -m bench.polybench --threads $$n --only '$(ROWS)'; done
 
-notebooks: venv
+# The site, offline, in build/site; anything Sphinx warns of is an error.
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --jobs auto docs build/site
+
+# Addresses of other sites that pages name, which needs a network.
+links: $(VENV)/.docs
+	$(BIN)/python -m sphinx -b linkcheck docs build/links
+
+$(VENV)/.docs: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --group docs
+	touch $@
+
+notebooks: $(VENV)/.docs
 	$(BIN)/python scripts/notebooks.py
 
 # The operator library and times beside torch's on an NVIDIA GPU, in less than 9 minutes. Needs no environment of its own: numpy and llvmlite
 # must be installed, lark and islpy may be wheels in a folder. Without a GPU:  make gpu EMULATE=1.
-#   make gpu WHEELS=wheels REPORT=docs/gpu.md LOG=gpu.log SECONDS=300
+#   make gpu WHEELS=wheels REPORT=docs/benchmarks/gpu.md LOG=gpu.log SECONDS=300
 gpu:
 	$(or $(wildcard $(BIN)/python),$(PYTHON)) -m bench.gpu $(if $(EMULATE),--emulate) --wheels '$(WHEELS)' --report '$(REPORT)' --log '$(LOG)' $(if $(filter command,$(origin SECONDS)),--seconds $(SECONDS))
 

@@ -4,7 +4,7 @@ compiles.
     python -m texpr bench targets --load examples/c_target.py --targets c
 
 A target is a table of functions, a machine record, an emitter, a compiler and a loader: numbers 1
-to 5 below; `docs/targets.md` explains them. This machine has no vectors, so the default schedule
+to 5 below; `docs/guide/targets.md` explains them. This machine has no vectors, so the default schedule
 leaves plain loops; loops that someone's steps made vector or parallel are plain loops too. Every
 operation is rounded as the language states it, without contraction, and integers wrap: sums,
 products and conversions have the interpreter's bits. Functions of the table have those of the

@@ -50,7 +50,7 @@ def main() -> None:
         "tutorials",
         nargs="*",
         type=Path,
-        default=sorted((ROOT / "tutorials").glob("*.py")),
+        default=sorted((ROOT / "docs" / "tutorials").glob("*.py")),
         metavar="TUTORIAL.py",
         help="default: all of them",
     )

@@ -1,4 +1,4 @@
-"""Writes docs/operators.md from the comments of the operator library: `python
+"""Writes docs/reference/operators.md from the comments of the operator library: `python
 scripts/operators.py`.
 """
 
@@ -47,4 +47,4 @@ def _plain(comment: str) -> str:
 
 
 if __name__ == "__main__":
-    (Path(__file__).parents[1] / "docs" / "operators.md").write_text(page(), encoding="utf-8")
+    (Path(__file__).parents[1] / "docs" / "reference" / "operators.md").write_text(page(), encoding="utf-8")

@@ -10,7 +10,7 @@ import pytest
 from tests.aot.programs import needs_gcc
 from tests.docs.page import blocks, run_python
 
-PAGE = Path(__file__).parents[2] / "docs" / "ahead.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guide" / "ahead_of_time.md"
 
 
 @needs_gcc

@@ -7,7 +7,7 @@ from pathlib import Path
 import texpr as tx
 from tests.docs.page import BLOCK
 
-PAGE = Path(__file__).parents[2] / "docs" / "devices.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guide" / "devices.md"
 
 
 def test_python():

@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.docs.page import run
 from texpr.autodiff.reverse.stride_residues import MOST
 
-PAGE = Path(__file__).parents[2] / "docs" / "gradients.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guide" / "gradients.md"
 
 
 def test_python():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.docs.page import run
 
-PAGE = Path(__file__).parents[2] / "docs" / "graph.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guide" / "programs.md"
 
 
 def test_python():

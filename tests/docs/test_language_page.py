@@ -12,7 +12,7 @@ import pytest
 import texpr as tx
 from tests.docs.page import Block, blocks, run_operators
 
-PAGE = Path(__file__).parents[2] / "docs" / "language.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "language.md"
 BLOCKS = blocks(PAGE)
 
 

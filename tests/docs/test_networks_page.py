@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.docs.page import run
 
-PAGE = Path(__file__).parents[2] / "docs" / "networks.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guide" / "networks.md"
 
 
 def test_python():

@@ -13,7 +13,7 @@ pytest.importorskip("onnx")
 
 from texpr.onnx.converters import CONVERTERS  # noqa: E402
 
-PAGE = Path(__file__).parents[2] / "docs" / "onnx.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guide" / "models.md"
 
 
 def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -7,7 +7,7 @@ from pathlib import Path
 import texpr as tx
 from tests.docs.page import blocks
 
-PAGE = Path(__file__).parents[2] / "docs" / "running.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guide" / "running.md"
 
 
 def test_python(tmp_path):

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.docs.page import run
 from texpr.schedule.steps.registry import rules
 
-PAGE = Path(__file__).parents[2] / "docs" / "schedules.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guide" / "scheduling.md"
 
 
 def test_python():

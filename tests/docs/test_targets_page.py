@@ -10,7 +10,7 @@ from tests.docs.page import run
 from texpr.targets import find_target, registry, target_names
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "targets.md"
+PAGE = ROOT / "docs" / "guide" / "targets.md"
 
 
 def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -11,7 +11,7 @@ from tests.docs.page import run
 from texpr.graph.lazy import Tensor
 from texpr.graph.lazy.lazy_tensor import MOST_WAITING
 
-PAGE = Path(__file__).parents[2] / "docs" / "tensors.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guide" / "tensors.md"
 
 
 def test_python():

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-TUTORIALS = sorted((ROOT / "tutorials").glob("*.py"))
+TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.py"))
 
 
 def notebook_cells(path: Path) -> list[dict]:

@@ -44,4 +44,4 @@ def test_the_page_is_current():
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    assert (ROOT / "docs" / "operators.md").read_text(encoding="utf-8") == module.page()
+    assert (ROOT / "docs" / "reference" / "operators.md").read_text(encoding="utf-8") == module.page()

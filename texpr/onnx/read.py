@@ -331,7 +331,7 @@ def _check_supported(model: Any, nodes: list[Any], tensors: list[Any]) -> None:
 
 def _advice(lacking: dict[str, int]) -> str:
     known = ", ".join(DOMAINS.values())
-    return "" if not lacking else f"operators of {known} are read, as docs/onnx.md lists them"
+    return "" if not lacking else f"operators of {known} are read, as docs/guide/models.md lists them"
 
 
 def definition(onnx: Any, domain: str, name: str, version: int) -> Any:

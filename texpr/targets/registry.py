@@ -78,7 +78,7 @@ def _installed() -> Iterator[Callable[[str], Target | None]]:
 
 def register_target(make: Callable[[str], Target | None]) -> Callable[[str], Target | None]:
     """Add a target for the rest of this process; as a decorator too. An installed package names
-    `make` in the entry-point group `texpr.targets` in its place. See `docs/targets.md`.
+    `make` in the entry-point group `texpr.targets` in its place. See `docs/guide/targets.md`.
 
     Args:
         make: from a name to the target of that name, or None where the name is not its own. Names

@@ -173,7 +173,7 @@ def test_operators_with_numbers(name: str, a: np.ndarray, number: object, first:
     f = OPERATORS[name]
     if first:
         agree(lambda: f(number, a), lambda: f(number, tx.tensor(a)))
-    elif name != "pow" or number != 2**63 - 1:  # docs/tensors.md: the one exponent that is refused
+    elif name != "pow" or number != 2**63 - 1:  # docs/guide/tensors.md: the one exponent that is refused
         agree(lambda: f(a, number), lambda: f(tx.tensor(a), number))
 
 

@@ -71,7 +71,7 @@ def test_what_is_written_is_what_the_registry_says():
 
 def test_the_count_in_the_documents():
     counts = re.findall(
-        r"(\d+) steps \(`docs/schedules.md`\)", (ROOT / "docs/status.md").read_text(encoding="utf-8")
+        r"(\d+) steps \(`docs/guide/scheduling.md`\)", (ROOT / "docs/status.md").read_text(encoding="utf-8")
     )
     assert counts == [str(len(rules()))]
 

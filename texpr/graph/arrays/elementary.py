@@ -1,5 +1,5 @@
 """Scalar functions as methods of tensors. Integers become floats first, as in NumPy; error
-bounds are in `docs/language.md`.
+bounds are in `docs/reference/language.md`.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ print("\n".join(line for line in (folder / "empty.h").read_text().splitlines() i
 # ## Other processors
 #
 # The same call with another target writes code for another processor: `target="aarch64"` for a phone or a Raspberry Pi, `"armv7"` for an
-# older one. `docs/ahead.md` has kernels, training steps and static libraries; `examples/arm.py` trains a network by such code.
+# older one. `docs/guide/ahead_of_time.md` has kernels, training steps and static libraries; `examples/arm.py` trains a network by such code.
 
 # %%
 for target in ("x86-64-v3", "aarch64", "armv7"):
@@ -153,7 +153,7 @@ for target in ("x86-64-v3", "aarch64", "armv7"):
 # ## Other runtimes
 #
 # In ONNX the network is data for other libraries. Batches of any size fit, as the dimension has a name; read back, it is a module whose
-# parameters are trained further. `docs/onnx.md` has what is read and written.
+# parameters are trained further. `docs/guide/models.md` has what is read and written.
 
 # %%
 tx.onnx.save(model, folder / "digits.onnx", one, dims={"x": {0: "batch"}})

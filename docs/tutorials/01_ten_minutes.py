@@ -190,4 +190,4 @@ np.testing.assert_allclose(fast(X), numpy_softmax(X), rtol=2e-6, atol=1e-7)
 print(f"equal to NumPy, in {medians['NumPy'] / medians['scheduled']:.1f} times less time" if not FAST else "equal to NumPy")
 
 # %% [markdown]
-# Next: `docs/language.md` explains every rule of the language; `examples/operators` has 65 operators from linear algebra to games.
+# Next: `docs/reference/language.md` explains every rule of the language; `examples/operators` has 65 operators from linear algebra to games.

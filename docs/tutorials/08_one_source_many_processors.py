@@ -168,6 +168,6 @@ plt.show()
 #
 # ## Whole networks
 #
-# `python -m texpr bench targets` runs every operator of the library and every gradient on all targets; `docs/targets.md` has the table and
+# `python -m texpr bench targets` runs every operator of the library and every gradient on all targets; `docs/guide/targets.md` has the table and
 # says how to write a target of your own. `python examples/arm.py` trains a small convolutional network by code for AArch64, in QEMU, to the
 # curve that this machine has.
