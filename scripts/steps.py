@@ -1,5 +1,5 @@
 """Writes what follows from the registry of steps: the stub of the methods of schedules, the pages of
-the reference, one a kind, and the count on the page of what there is.
+the reference, one a kind.
 
     python scripts/steps.py
 """
@@ -15,8 +15,6 @@ from texpr.schedule.steps.registry import KINDS, Rule, rules
 ROOT = Path(__file__).parents[1]
 STUB = Path("texpr/schedule/script/step_methods.pyi")
 PAGES = Path("docs/reference/steps")
-STATUS = Path("docs/status.md")
-COUNT = re.compile(r"\d+(?= steps \(`docs/schedules\.md`\))")
 TITLES = {
     "loops": "Steps on loops",
     "placement": "Steps that place computations",
@@ -46,7 +44,6 @@ def written() -> dict[Path, str]:
     stub = HEAD + "".join(map(_stubbed, steps)) + TAIL
     return {
         STUB: stub,
-        STATUS: COUNT.sub(str(len(steps)), (ROOT / STATUS).read_text(encoding="utf-8")),
         **{PAGES / f"{kind}.md": _page(kind, [s for s in steps if s.kind == kind]) for kind in KINDS},
     }
 

@@ -213,7 +213,7 @@ def test_so_does_the_bench_on_x86(name: str, target: str):
 
 
 SPILLED = re.compile(r"depthwise: 3x3/2 .*nhwc")
-"""Rows of the bench that keep an address on the stack on a64fx (`docs/status.md`)."""
+"""Rows of the bench that keep an address on the stack on a64fx (`docs/developer/next.md`)."""
 
 
 @pytest.mark.parametrize("target", ARM)
