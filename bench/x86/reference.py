@@ -70,6 +70,20 @@ def gelu_tanh(arrays: Arrays, constants: Constants) -> Part:
     return rows, 0.5 * v * (1 + np.tanh(0.7978845608028654 * (v + 0.044715 * v**3)))
 
 
+def rms_norm(arrays: Arrays, constants: Constants) -> Part:
+    """Some rows."""
+    x = arrays["X"][rows := _some(len(arrays["X"]))].astype("f8")
+    return rows, x / np.sqrt((x * x).mean(1, keepdims=True) + 1e-5) * arrays["g"]
+
+
+def rms_norm_gradient(arrays: Arrays, constants: Constants) -> Part:
+    """Some rows of the gradient of the matrix."""
+    rows = _some(len(arrays["X"]))
+    x, d = arrays["X"][rows].astype("f8"), arrays["dY"][rows] * arrays["g"].astype("f8")
+    r = 1 / np.sqrt((x * x).mean(1, keepdims=True) + 1e-5)
+    return rows, d * r - x * r**3 * (d * x).mean(1, keepdims=True)
+
+
 def attention(arrays: Arrays, constants: Constants) -> Part:
     """Some heads."""
     return _attention(arrays, 0.0)
@@ -109,6 +123,8 @@ REFERENCES: dict[str, Callable[[Arrays, Constants], Part]] = {
     "depthwise": conv,
     "softmax": softmax,
     "layernorm": layernorm,
+    "rms_norm": rms_norm,
+    "rms_norm_gradient": rms_norm_gradient,
     "gelu": gelu,
     "gelu_tanh": gelu_tanh,
     "attention": attention,

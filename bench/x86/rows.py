@@ -174,6 +174,12 @@ def rowwise(kind: str, n: int, d: int, *vectors: str) -> Row:
     return Row(f"{kind} {n}x{d}", kind, {"X": (n, d), **dict.fromkeys(vectors, (d,))}, n * d)
 
 
+def gradient(kind: str, n: int, d: int) -> Row:
+    """Gradients of a matrix and of a vector along its rows, of which the first is the result."""
+    shapes = {"X": (n, d), "g": (d,), "dY": (n, d)}
+    return Row(f"gradient of {kind} {n}x{d}", f"{kind}_gradient", shapes, n * d)
+
+
 LAYERS: tuple[tuple[str, int, int, int, int, int], ...] = (
     ("7x7/2 3-64, 224", 3, 224, 64, 7, 2),
     ("1x1 64-64, 56", 64, 56, 64, 1, 1),
@@ -257,6 +263,7 @@ CLASSES = (
             matrix("transpose", 4096, 4096, 4096 * 4096),
         ),
     ),
+    Class("norm", 1.0, (1.2, 1.2), (rowwise("rms_norm", 4096, 1024, "g"), gradient("rms_norm", 4096, 1024))),
     Class(
         "memory",
         0.9,

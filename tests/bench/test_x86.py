@@ -28,6 +28,7 @@ from bench.x86.rows import (
     depthwise,
     gemm,
     gemm_batched,
+    gradient,
     matrix,
     rowwise,
 )
@@ -46,6 +47,8 @@ SMALL = (
     depthwise("3x3/2", 1, 5, 8, 2),
     rowwise("softmax", 7, 19),
     rowwise("layernorm", 7, 19, "g", "b"),
+    rowwise("rms_norm", 7, 19, "g"),
+    gradient("rms_norm", 7, 19),
     rowwise("gelu", 7, 19, "b"),
     rowwise("gelu_tanh", 7, 19, "b"),
     rowwise("bias_relu", 7, 19, "b"),

@@ -9,9 +9,9 @@ import runpy
 import pytest
 
 import texpr as tx
+from tests.repo.source import ROOT
 from texpr.ir.dtypes import DTYPES
 from texpr.targets import find_target
-from tests.repo.source import ROOT
 
 support = runpy.run_path(str(ROOT / "scripts" / "support.py"))
 

@@ -20,7 +20,8 @@ def columns(threads: int) -> Columns:
 
     jax = library
     jax.config.update("jax_enable_x64", True)
-    return {"jax": {kind: _jitted(f) for kind, f in _functions().items()} | {"conv": conv, "depthwise": conv}}
+    plain = {kind: _jitted(f) for kind, f in _functions().items()}
+    return {"jax": plain | {"rms_norm_gradient": _gradient, "conv": conv, "depthwise": conv}}
 
 
 def version() -> str:
@@ -39,6 +40,14 @@ def _jitted(function: Callable[..., Any]) -> Make:
         return Candidate(lambda: compiled(*given).block_until_ready(), lambda found: np.asarray(found, "f8"))
 
     return make
+
+
+def _gradient(row: Row, arrays: Arrays) -> Candidate:
+    """Of both inputs; XLA drops what only the function needs."""
+    given, compiled = _arrays(row, arrays), jax.jit(lambda x, g, d: jax.vjp(rms_norm, x, g)[1](d))
+    return Candidate(
+        lambda: jax.block_until_ready(compiled(*given)), lambda found: np.asarray(found[0], "f8")
+    )
 
 
 def conv(row: Row, arrays: Arrays) -> Candidate:
@@ -65,6 +74,11 @@ def layernorm(x: Any, g: Any, b: Any) -> Any:
     return (x - x.mean(1, keepdims=True)) * jax.lax.rsqrt(x.var(1, keepdims=True) + 1e-5) * g + b
 
 
+def rms_norm(x: Any, g: Any) -> Any:
+    """From its definition."""
+    return x * jax.lax.rsqrt((x * x).mean(1, keepdims=True) + 1e-5) * g
+
+
 def blur(x: Any) -> Any:
     """Two passes over shifted views."""
     across = (x[:, :-2] + x[:, 1:-1] + x[:, 2:]) * (1 / 3)
@@ -88,6 +102,7 @@ def _functions() -> dict[str, Callable[..., Any]]:
         "gemm_int8": lambda a, b: jax.lax.dot(a, b, preferred_element_type=np_.int32),
         "softmax": lambda x: jax.nn.softmax(x, 1),
         "layernorm": layernorm,
+        "rms_norm": rms_norm,
         "gelu": lambda x, b: jax.nn.gelu(x + b, approximate=False),
         "gelu_tanh": lambda x, b: jax.nn.gelu(x + b, approximate=True),
         "bias_relu": lambda x, b: jax.nn.relu(x + b),

@@ -54,6 +54,36 @@ def layernorm(row: Row, arrays: Arrays) -> Candidate:
     return Candidate(run)
 
 
+def rms_norm(row: Row, arrays: Arrays) -> Candidate:
+    """Passes in place."""
+    x, g = arrays.values()
+    out = np.empty_like(x)
+
+    def run() -> np.ndarray:
+        np.multiply(x, _reciprocal_norm(x), out=out)
+        return np.multiply(out, g, out=out)
+
+    return Candidate(run)
+
+
+def rms_norm_gradient(row: Row, arrays: Arrays) -> Candidate:
+    """Of both inputs, written out by hand."""
+    x, g, d = arrays.values()
+
+    def run() -> tuple[np.ndarray, np.ndarray]:
+        r = _reciprocal_norm(x)
+        scaled = d * g
+        along = np.einsum("ij,ij->i", scaled, x)[:, None] / np.float32(x.shape[1])
+        return scaled * r - x * (r**3 * along), np.einsum("ij,ij,i->j", d, x, r[:, 0])
+
+    return Candidate(run, lambda results: results[0])
+
+
+def _reciprocal_norm(x: np.ndarray) -> np.ndarray:
+    mean = np.einsum("ij,ij->i", x, x) / np.float32(x.shape[1])
+    return (1 / np.sqrt(mean + np.float32(1e-5)))[:, None]
+
+
 def bias_relu(row: Row, arrays: Arrays) -> Candidate:
     """Two passes."""
     x, b = arrays.values()
@@ -131,6 +161,8 @@ KINDS: dict[str, Make] = {
     "gemm_batched": gemm,
     "softmax": softmax,
     "layernorm": layernorm,
+    "rms_norm": rms_norm,
+    "rms_norm_gradient": rms_norm_gradient,
     "bias_relu": bias_relu,
     "transpose": transpose,
     "blur": blur,

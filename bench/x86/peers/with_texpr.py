@@ -26,6 +26,7 @@ KINDS = (
     "depthwise",
     "softmax",
     "layernorm",
+    "rms_norm",
     "gelu",
     "gelu_tanh",
     "bias_relu",
@@ -48,7 +49,7 @@ def columns(threads: int) -> Columns:
     """
     tx.options(threads=threads)
     return {
-        "texpr": dict.fromkeys(KINDS, plain) | {"add": add},
+        "texpr": dict.fromkeys(KINDS, plain) | {"rms_norm_gradient": gradient, "add": add},
         "texpr nhwc": dict.fromkeys(LAST, last),
         "texpr panels": {"conv": panels},
     }
@@ -70,6 +71,16 @@ def plain(row: Row, arrays: Arrays) -> Candidate:
     """On the arrays as they are."""
     run = _call(getattr(operators(), row.kind), tuple(arrays.values()), row)
     return Candidate(run, widened) if row.dtype == "bf16" else Candidate(run)
+
+
+def gradient(row: Row, arrays: Arrays) -> Candidate:
+    """Of both inputs, by the operator that is derived from the other one."""
+    operator, inputs = (
+        tx.grad(getattr(operators(), row.kind.removesuffix("_gradient"))),
+        tuple(arrays.values()),
+    )
+    out = operator(*inputs)
+    return Candidate(partial(operator, *inputs, out=out), lambda results: results[0])
 
 
 def add(_: Row, arrays: Arrays) -> Candidate:

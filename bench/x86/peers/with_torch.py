@@ -33,8 +33,10 @@ def columns(threads: int) -> Columns:
         "gemm_int8": gemm_int8,
         "conv": conv,
         "depthwise": conv,
+        "rms_norm_gradient": _gradient(_rms_norm),
         "add": add,
     }
+    compiled["rms_norm_gradient"] = _gradient(torch.compile(_rms_norm, dynamic=False))
     fused = {"attention": sdpa, "attention_causal": sdpa_causal}
     return {
         "torch": eager,
@@ -129,11 +131,32 @@ def attention_causal(q: Any, k: Any, v: Any) -> Any:
     return torch.softmax(scores, -1) @ v
 
 
+def _rms_norm(x: Any, g: Any) -> Any:
+    return F.rms_norm(x, (x.shape[1],), g, 1e-5)
+
+
+def _gradient(function: Callable[..., Any]) -> Make:
+    """Of both inputs. Autograd computes the function as well, in the same run."""
+
+    def make(row: Row, arrays: Arrays) -> Candidate:
+        x, g, d = _tensors(row, arrays)
+        inputs = x.requires_grad_(), g.requires_grad_()
+
+        def run() -> Any:
+            with torch.enable_grad():
+                return torch.autograd.grad(function(*inputs), inputs, d)
+
+        return Candidate(run, lambda results: _array(results[0]))
+
+    return make
+
+
 def _functions() -> dict[str, Callable[..., Any]]:
     """One function of tensors per kind, for both eager and compiled columns."""
     return {
         "softmax": lambda x: torch.softmax(x, 1),
         "layernorm": lambda x, g, b: F.layer_norm(x, (x.shape[1],), g, b),
+        "rms_norm": _rms_norm,
         "gelu": lambda x, b: F.gelu(x + b),
         "gelu_tanh": lambda x, b: F.gelu(x + b, approximate="tanh"),
         "bias_relu": lambda x, b: torch.relu(x + b),
