@@ -7,7 +7,7 @@ SECONDS ?= 60
 THREADS ?= 1,2
 BATCHES ?= 1,8
 
-.PHONY: venv test test-all check arm demo examples litmus compilers gradients peers bench-peers bench-x86 bench-train bench-models bench-polybench docs links notebooks gpu fuzz fuzz-properties mutants verdicts ulp clean
+.PHONY: venv test test-all check arm demo examples litmus compilers gradients peers bench-peers bench-x86 bench-train bench-models bench-polybench benchmarks docs links notebooks gpu fuzz fuzz-properties mutants verdicts ulp clean
 venv: $(VENV)/.installed
 
 $(VENV)/.installed: pyproject.toml
@@ -84,6 +84,10 @@ bench-models: venv bench-peers .bench-peers/.models
 .bench-peers/.models: .bench-peers/.installed
 	.bench-peers/bin/python -m pip install --quiet torchvision transformers
 	touch $@
+
+# The pages in docs/benchmarks, on a machine without other work:  make benchmarks PAGES="first costs"
+benchmarks: venv bench-peers .bench-peers/.models
+	PYTHONPATH=. $(BIN)/python scripts/benchmarks.py $(PAGES)
 
 # make bench-polybench THREADS=2 ROWS=jacobi
 bench-polybench: venv

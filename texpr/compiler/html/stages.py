@@ -9,6 +9,9 @@ from texpr.compiler.html.nest_boxes import nest_html
 from texpr.ir.expr import Var
 from texpr.ir.loop import Kernel
 
+COLOURS = ("serial", "parallel", "vector", "unroll", "block", "thread", "guard")
+"""Kinds of loops that have a colour of their own in `page.css`, and conditions."""
+
 
 def stages_html(stages: Sequence[tuple[str, Kernel, Mapping[Var, str]]]) -> str:
     """A slider over stages: what was done, the kernel then, and notes on its loops. Without
@@ -28,4 +31,13 @@ def stages_html(stages: Sequence[tuple[str, Kernel, Mapping[Var, str]]]) -> str:
         f'<input type="range" min="0" max="{last}" value="{last}" aria-label="step" '
         f"{'disabled' if last == 0 else ''}>"
     )
-    return f'<div class="stages"><div class="steps">{slider}<ol start="0">{steps}</ol></div>{panes}</div>'
+    steps_html = f'<div class="steps">{slider}<ol start="0">{steps}</ol></div>'
+    return f'<div class="stages">{steps_html}{panes}{_legend(panes)}</div>'
+
+
+def _legend(panes: str) -> str:
+    """The colours that occur."""
+    shown = [kind for kind in COLOURS if f'class="loop {kind}"' in panes]
+    return (
+        f'<p class="legend">{"".join(f"""<span class="loop {kind}">{kind}</span>""" for kind in shown)}</p>'
+    )
