@@ -28,17 +28,22 @@ class Block(NamedTuple):
     error: str | None
 
 
-def blocks(path: Path) -> list[Block]:
-    """The operator and Python blocks of a page, in order."""
+def blocks(path: Path, every: bool = False) -> list[Block]:
+    """The operator and Python blocks of a page, in order.
+
+    Args:
+        every: with those marked `no-run`, which need a package that texpr does not.
+    """
     text = path.read_text(encoding="utf-8")
     found = list(BLOCK.finditer(text))
     result = []
     for match, after in zip(found, [*found[1:], None]):
         kind, options, body = match.groups()
-        if kind == "error":
+        if kind == "error" or (options.strip() == "no-run" and not every):
             continue
         follows = after is not None and after[1] == "error" and not text[match.end() : after.start()].strip()
-        given = {name: int(value) for name, value in (item.split("=") for item in options.split())}
+        pairs = (item.split("=") for item in options.replace("no-run", "").split())
+        given = {name: int(value) for name, value in pairs}
         error = after[3].rstrip("\n") if follows and after else None
         result.append(Block(text.count("\n", 0, match.start()) + 1, kind, given, body, error))
     return result
@@ -65,12 +70,12 @@ def run_operators(block: Block) -> None:
             np.testing.assert_allclose(c, i, rtol=1e-5, atol=1e-6)
 
 
-def run(page: Path) -> dict[str, object]:
+def run(page: Path, every: bool = False) -> dict[str, object]:
     """Run the Python of a page, block by block, comparing the errors with those shown; what it
-    defines.
+    defines. With `every`, blocks marked `no-run` too.
     """
     names: dict[str, object] = {}
-    for block in blocks(page):
+    for block in blocks(page, every):
         if block.kind == "python":
             run_python(block, names)
     return names
