@@ -7,7 +7,6 @@ import inspect
 import re
 from collections.abc import Iterator
 from dataclasses import fields
-from pathlib import Path
 
 import texpr as tx
 from tests.repo.test_prose import FENCE
