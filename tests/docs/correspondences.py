@@ -31,6 +31,7 @@ ROOTS: dict[str, object] = {
     "certificate": Certificate,
 }
 """What the first part of a dotted name stands for."""
+SIZES = set("BCHKMNW")
 DOTTED = re.compile(rf"(?<![\w.])({'|'.join(ROOTS)})((?:\.\w+)+)")
 
 
@@ -83,17 +84,18 @@ def _unknown_arguments(call: ast.Call) -> Iterator[str]:
     function = ROOTS[match[1]]
     for name in match[2][1:].split("."):
         function = getattr(function, name, None)
-    for keyword in call.keywords:
-        if keyword.arg not in _parameters(function):
-            yield f"{match[0]}({keyword.arg}=...)"
+    names = [k.arg for k in call.keywords if k.arg and function is not Schedule.annotate]
+    for name in names:
+        size = name in SIZES and function in (tx.schedule, tx.tune, Schedule.specialize)
+        if not size and name not in _parameters(function):
+            yield f"{match[0]}({name}=...)"
 
 
-def _parameters(function: object) -> set[str | None]:
-    """Names that a call may give; sizes of schedules are single capitals."""
+def _parameters(function: object) -> set[str]:
+    """Names of arguments that a call may give."""
     if function is tx.options:
         return {f.name for f in fields(Options)}
     signature = getattr(function, "signature", None)
     if hasattr(signature, "constants"):  # an operator
         return {p.name for p in (*signature.inputs, *signature.constants)}
-    known: set[str | None] = set(inspect.signature(function).parameters)  # type: ignore[arg-type]
-    return known | (set("BCHKMNW") if function in (tx.schedule, tx.tune) else set())
+    return set(inspect.signature(function).parameters)  # type: ignore[arg-type]
