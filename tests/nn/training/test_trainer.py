@@ -285,6 +285,10 @@ def test_data_that_do_not_fit(run, text: str):
             "error[arguments]: the model is a str, expected a module",
         ),
         (
+            lambda m: nn.Trainer(nn.MSELoss(), m, nn.optim.SGD(m.parameters())),
+            "error[arguments]: the model is a loss, MSELoss()\n  help: Trainer(model, loss, optimizer)",
+        ),
+        (
             lambda m: nn.Trainer(m, nn.MSELoss, nn.optim.SGD(m.parameters())),
             "error[arguments]: the loss is <class 'texpr.nn.losses.regression.MSELoss'>, expected a function "
             "such as nn.CrossEntropyLoss()",

@@ -16,6 +16,7 @@ from texpr.nn.core.bounded_cache import LruCache
 from texpr.nn.core.inputs import NetworkInput
 from texpr.nn.core.module import Module, structure
 from texpr.nn.data.checks import checked_inputs
+from texpr.nn.losses import Loss
 from texpr.nn.optim import Optimizer
 from texpr.nn.training.batches import Batch, Batches
 from texpr.nn.training.callbacks import Callback, Listener, as_callback
@@ -73,6 +74,10 @@ class Trainer:
     ) -> None:
         if not isinstance(model, Module):
             raise CallError(f"the model is a {type(model).__name__}, expected a module", code="arguments")
+        if isinstance(model, Loss) and not isinstance(loss, Loss):
+            raise CallError(
+                f"the model is a loss, {model!r}", code="arguments", help="Trainer(model, loss, optimizer)"
+            )
         if not callable(loss) or isinstance(loss, type):
             raise CallError(
                 f"the loss is {loss!r}, expected a function such as nn.CrossEntropyLoss()", code="arguments"
