@@ -95,7 +95,6 @@ def _parameters(function: object) -> set[str]:
     """Names of arguments that a call may give."""
     if function is tx.options:
         return {f.name for f in fields(Options)}
-    signature = getattr(function, "signature", None)
-    if hasattr(signature, "constants"):  # an operator
-        return {p.name for p in (*signature.inputs, *signature.constants)}
+    if isinstance(function, tx.Op):
+        return {p.name for p in (*function.signature.inputs, *function.signature.constants)}
     return set(inspect.signature(function).parameters)  # type: ignore[arg-type]
