@@ -25,6 +25,23 @@ from texpr.support.suggest import suggests
 _HERE = str(Path(__file__).parents[1])
 
 
+class Loops(tuple[Var, ...]):
+    """Handles of loops, printed as the names that steps take."""
+
+    def __new__(cls, kernel: Kernel) -> Self:
+        """The loops of a kernel, outermost first."""
+        return super().__new__(cls, (n.var for n in all_loops(kernel)))
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+
+    def __repr__(self) -> str:
+        return f"loops({', '.join(loop_names(self._kernel))})"
+
+    def __reduce__(self) -> tuple[type[Loops], tuple[Kernel]]:
+        return Loops, (self._kernel,)
+
+
 @suggests(SCHEDULE)
 class Steps(StepMethods):
     """A kernel and the steps that made it. Every step returns the schedule, so steps chain; a
@@ -68,9 +85,9 @@ class Steps(StepMethods):
         return self._now
 
     @property
-    def loops(self) -> tuple[Var, ...]:
-        """Handles of all loops, outermost first."""
-        return tuple(n.var for n in all_loops(self.kernel))
+    def loops(self) -> Loops:
+        """Handles of all loops, outermost first; printed, their names."""
+        return Loops(self.kernel)
 
     def apply(self, step: Step, script: str = "") -> Self:
         """Apply a step.
