@@ -16,4 +16,4 @@ def test_python(tmp_path):
         for block in blocks(PAGE):
             exec(compile(block.text, "example.py", "exec"), names)
             assert block.error is None
-    assert {"kernel", "found"} <= set(names)
+    assert {"kernel", "c"} <= set(names)

@@ -1,10 +1,13 @@
-"""The page about schedules: its Python runs, its error is as shown, its table has every step."""
+"""The page about schedules: its Python runs, its errors are as shown, its pictures are those of its
+schedules, its table has every step.
+"""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+from scripts import loop_pictures
 from tests.docs.page import run
 from texpr.schedule.steps.registry import rules
 
@@ -15,15 +18,26 @@ def test_python():
     run(PAGE)
 
 
-def test_every_step_is_there():
-    """In the table of the guide, or in the reference, which the registry writes."""
-    steps = PAGE.read_text(encoding="utf-8").partition("\n## On GPUs")[0]
-    table = [line for line in steps.splitlines() if line.startswith("| `")]
-    named = {name for line in table for name in re.findall(r"`(\w+)[(`]", line.split("|")[1])}
-    reference = (PAGE.parent / "reference" / "steps").glob("*.md")
-    sections = {
-        name
-        for page in reference
-        for name in re.findall(r"^## (\w+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+def test_pictures_are_current():
+    made = loop_pictures.pictures()
+    stale = [path.name for path, svg in made.items() if path.read_text(encoding="utf-8") != svg]
+    assert not stale, "run `python scripts/loop_pictures.py`"
+    assert set(made) == set((PAGE.parent / "pictures").glob("*.svg")) and len(made) > 20
+
+
+def test_pictures_show_how_loops_run():
+    svg = (PAGE.parent / "pictures" / "blur_parallel.svg").read_text(encoding="utf-8")
+    assert re.findall(r'<rect class="(\w+)" x="\S+" y="\S+" width="5"', svg) == [
+        "parallel",
+        "vector",
+        "guard",
+    ]
+    assert "prefers-color-scheme: dark" in svg and "for Y.ii in 0..8 vector" in svg
+
+
+def test_every_step_is_in_the_table_with_a_link_to_its_kind():
+    table = PAGE.read_text(encoding="utf-8").partition("## Which step for what")[2]
+    linked = {
+        (name, kind) for name, kind in re.findall(r"\[`(\w+)`\]\(\.\./reference/steps/(\w+)\.md#\1\)", table)
     }
-    assert named <= rules().keys() == sections and len(named) > 40
+    assert linked == {(name, rule.kind) for name, rule in rules().items()}

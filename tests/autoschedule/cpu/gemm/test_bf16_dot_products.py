@@ -75,7 +75,7 @@ def operands(m: int, n: int, k: int, spread: int) -> list[np.ndarray]:
 
 
 def assert_close(sums: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
-    """The bound that `docs/guide/scheduling.md` states."""
+    """The bound that `docs/guide/rounding.md` states."""
     a, b = (np.where(abs(numbers(x)) < TINY, 0, numbers(x)) for x in (a, b))
     k = a.shape[1]
     bound = k * (2.0**-23 * (abs(a) @ abs(b)) + 2 * TINY)
