@@ -58,7 +58,8 @@ def _of_page(page: Path) -> Iterator[tuple[Path, str]]:
         else:
             s = names["s"]
             assert isinstance(s, tx.Schedule)
-            yield GUIDE / "pictures" / f"{part['name']}.svg", drawn(s.kernel, s.stages()[-1][2])
+            _, kernel, notes = s.stages()[-1]
+            yield GUIDE / "pictures" / f"{part['name']}.svg", drawn(kernel, notes)
 
 
 def drawn(kernel: Kernel, notes: Mapping[Var, str]) -> str:
@@ -84,6 +85,7 @@ def _box(node: Node, places: Mapping, notes: Mapping[Var, str]) -> Box:
     match node:
         case For(var, _, body, kind):
             note = notes.get(var, "").partition(",")[0]
+            note = note if note.startswith("in order") else ""  # others are independent
             return Box(str(kind).partition(".")[0], [line], note, _boxes(body, places, notes))
         case If(_, body):
             return Box("guard", [line], "", _boxes(body, places, notes))
