@@ -37,6 +37,9 @@ def factor_out(kernel: Kernel, *loops: str | Var, reassoc: bool = False, finite:
     Y[i, l] = sum(j, k: A[i, j] * B[j, k] * C[k, l])
     ->   Y_sum[j, l] = sum(k: B[j, k] * C[k, l]);  Y[i, l] = sum(j: A[i, j] * Y_sum[j, l])
 
+    Several loops are summed together. The new tensor has its dimensions in the order in which its
+    factors have them.
+
     Of integers it is the same number, since products distribute over sums however they wrap. Floats
     are rounded otherwise, and a sum may be infinite where its products with the other factors are
     not. Where a sum may have no terms, its product with infinity is NaN.

@@ -37,6 +37,10 @@ def reciprocal(kernel: Kernel, tensor: str) -> Kernel:
 
     Y[i, j] = X[i, j] / d[i]   ->   Y_inv[i] = 1 / d[i];  Y[i, j] = X[i, j] * Y_inv[i]
 
+    That a divisor is at least the least normal number, or NaN, is proven from the equations alone:
+    by a bound such as `max(d, 1e-9)` or `sqrt(v + 1e-5)`, by sums of terms that are not negative,
+    and for `sum(k: exp(f(k) - max(k: f(k))))`, which has 1 among its terms.
+
     A product is rounded twice: relative to the exact quotient it is wrong by at most 2^-23 in f32
     and 2^-52 in f64, or by 2^-21 and 2^-50 where the divisor is above a quarter of the largest
     number. It is a first step of a schedule.

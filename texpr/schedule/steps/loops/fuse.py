@@ -43,6 +43,14 @@ def fuse(kernel: Kernel, outer: str | Var, inner: str | Var, *, name: str | None
     If n is a size, an iteration costs a division, but for addresses of whole rows, in which (ab //
     n)*n + ab % n is ab. Later steps may split the joined loop (tails guard, clip and mask), mark
     it, join it again and move it as a whole; `ir.index.uncollapse` is what proofs see.
+    `peel`, `partition` and the tails `peel`, `overlap` and `pad` of such a loop are refused, and so
+    is another loop between its tiles: apply such steps before. `unroll` and `unroll_and_jam` have
+    the tail `peel` unless told otherwise. With whole rows,
+    `fuse("i", "j").split("ij", 8).vectorize("iji")` moves whole vectors for any n.
+
+    With constant extents, an iteration of a loop over tiles uses one run of elements, which may
+    begin in one row and end in the next. Buffers of `cache_read` and `cache_write`, and sums in
+    registers, then have one dimension for it: `T[ij // 8, ij % 8]` is `T_cache[iji]`.
 
     Raises:
         ScheduleError: `inner` does not directly follow `outer`, its extent depends on `outer` or is

@@ -35,6 +35,13 @@ def split(
 
     for v in 0..n: S   ->   for vo in 0..(n + factor-1)//factor: for vi in 0..factor: if vo*factor + vi < n: S[v := vo*factor + vi]
 
+    With `tail="pad"`, a sum of products of two buffers adds `0 * 0` past its end, so that any number
+    of terms fills tiles of an instruction. No bit changes: a sum that starts at +0 is never -0 in
+    between, and x + 0 is x, for NaN and infinities too. Both operands must have zeros of their own,
+    since 0 * inf is NaN and 0 * -1 is -0. Other sums, products and maxima are refused. Under
+    `allow_fma`, a sum whose products are all too small for a float may be +0 or -0, as without
+    such terms.
+
     Args:
         factor: iterations per tile, 1 to 2^31.
         tail: what becomes of iterations that do not fill a tile, unless a constant extent, what the
