@@ -13,6 +13,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+__version__ = "0.1.0"  # the one place: pyproject.toml reads it here
 import_module("texpr.support.forks")  # from here on, forks wait for imports
 
 if TYPE_CHECKING:

@@ -166,27 +166,19 @@ def test_tune_needs_sizes(capsys, file):
     assert "missing: N, K" in run(capsys, "tune", file, "--op", "matmul", "M=8")[2].replace("K, N", "N, K")
 
 
-def test_doctor(capsys):
-    code, out, err = run(capsys, "doctor")
-    assert (code, err) == (0, "")
-    names = [line.split()[0] for line in out.splitlines()]
-    assert names == [
-        "python",
-        "texpr",
-        "numpy",
-        "llvmlite",
-        "lark",
-        "islpy",
-        "cpu",
-        "cores",
-        "threads",
-        "vectors",
-        "caches",
-        "targets",
-        "gpu",
-        "device",
-        "cache",
-    ]
+def test_version(capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["--version"])
+    assert (end.value.code, capsys.readouterr().out) == (0, f"texpr {tx.__version__}\n")
+
+
+def test_a_missing_package_is_said_without_a_trace(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "texpr.tools.show", None)
+    code, out, err = run(capsys, "show", "ops.tx")
+    assert (code, out) == (1, "") and err == (
+        "error[import]: import of texpr.tools.show halted; None in sys.modules\n"
+        "  help: `python -m texpr doctor` says what to install\n"
+    )
 
 
 WRONG = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from typing import Literal
 
 from texpr.support.errors import CallError
 from texpr.support.frozen_dataclass import frozen
+from texpr.support.spelling import nearest
 from texpr.support.suggest import did_you_mean
 
 
@@ -114,11 +116,15 @@ def _directory(value: object) -> Path | None:
     if not isinstance(value, str | os.PathLike) or not os.fspath(value):
         raise ValueError("a path or None")
     path = Path(os.fspath(value)).expanduser()  # type: ignore[arg-type]
-    try:
-        wrong = path.exists() and not path.is_dir()
+    if "\0" in str(path):
+        raise ValueError("a directory")
+    try:  # `Path.exists` hides from Python 3.14 on that a name is too long
+        is_directory = stat.S_ISDIR(os.stat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return path  # made when it is needed
     except OSError as error:  # a name that is too long, a directory that may not be entered
         raise ValueError(f"a directory ({error.strerror})") from None
-    if wrong or "\0" in str(path):
+    if not is_directory:
         raise ValueError("a directory")
     return path
 
@@ -227,16 +233,18 @@ def _from_text(name: str, text: str) -> object:
 
 def from_environment(environment: Mapping[str, str]) -> Options:
     """The defaults, changed by `TEXPR_THREADS`, `TEXPR_CACHE_DIR` and so on."""
-    written = {name: f"TEXPR_{name.upper()}" for name in NAMES}
+    written = {name: variable(name) for name in NAMES}
     changes = {
-        name: _checked(name, _from_text(name, environment[variable]), variable)
-        for name, variable in written.items()
-        if variable in environment
+        name: _checked(name, _from_text(name, environment[spelled]), spelled)
+        for name, spelled in written.items()
+        if spelled in environment
     }
     return replace(Options(), **changes)  # type: ignore[arg-type]
 
 
 _process: Options | None = None
+_in_code: frozenset[str] = frozenset()
+"""Options of the process that `options(...)` has changed."""
 _local: ContextVar[Mapping[str, object] | None] = ContextVar("texpr_options", default=None)
 
 
@@ -251,6 +259,42 @@ def current() -> Options:
     """The options that hold here."""
     local = _local.get()
     return replace(_of_process(), **local) if local else _of_process()  # type: ignore[arg-type]
+
+
+def origin(name: str) -> str:
+    """Origin of an option's value: `with options(...)`, `options(...)`, the name of the variable
+    that gives it, or `default`.
+    """
+    if name in (_local.get() or {}):
+        return "with options(...)"
+    if name in _in_code:
+        return "options(...)"
+    return variable(name) if variable(name) in os.environ else "default"
+
+
+def variable(name: str) -> str:
+    """The environment variable of an option."""
+    return f"TEXPR_{name.upper()}"
+
+
+def refusals(environment: Mapping[str, str]) -> Mapping[str, CallError]:
+    """Error of each `TEXPR_*` variable whose value its option refuses, or that is a mistyped
+    option. Other programs have variables of that prefix, which are not looked at.
+    """
+    known = {variable(name): name for name in NAMES}
+    found = {}
+    for written in sorted(each for each in environment if each.startswith("TEXPR_")):
+        meant = nearest(written.removeprefix("TEXPR_").lower(), NAMES)
+        if written in known:
+            try:
+                _checked(known[written], _from_text(known[written], environment[written]), written)
+            except CallError as error:
+                found[written] = error
+        elif meant is not None:
+            found[written] = CallError(
+                f"{written} is no option", code="option", help=f"did you mean {variable(meant)}?"
+            )
+    return found
 
 
 COMPILED_WITH = ("cache_dir", "verify", "certify", "print", "guard")
@@ -295,17 +339,18 @@ class Scope:
     """
 
     def __init__(self, changes: Mapping[str, object]) -> None:
-        global _process
-        self._changes, self._before = changes, _of_process()
+        global _process, _in_code
+        self._changes, self._before, self._in_code_before = changes, _of_process(), _in_code
         self._token: Token[Mapping[str, object] | None] | None = None
         if changes:
             _process = replace(self._before, **changes)  # type: ignore[arg-type]
+            _in_code = _in_code | changes.keys()
             _changed()
 
     def __enter__(self) -> Options:
-        global _process
+        global _process, _in_code
         assert self._token is None, "these options are entered already"
-        _process = self._before
+        _process, _in_code = self._before, self._in_code_before
         self._token = _local.set({**(_local.get() or {}), **self._changes})
         _changed()
         return current()

@@ -412,8 +412,9 @@ def test_references_are_balanced(kernel):
 
 
 def test_the_results_own_their_memory_only_once():
-    results = [add(A, B) for _ in range(100)]
-    assert all(sys.getrefcount(each) == 3 for each in results)
+    results, plain = [add(A, B) for _ in range(100)], [A.copy() for _ in range(100)]
+    counted, expected = ([sys.getrefcount(each) for each in some] for some in (results, plain))
+    assert counted == expected  # 3, or 2 from Python 3.14 on
     assert len({each.ctypes.data for each in results}) == 100
 
 

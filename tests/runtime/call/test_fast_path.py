@@ -451,7 +451,8 @@ def test_a_named_tuple_is_one():
     for _ in range(2):
         found = op(A, B)
         assert found._fields == ("C", "D") and found == (found.C, found.D) and not hasattr(found, "__dict__")
-        assert gc.is_tracked(found) and sys.getrefcount(found.C) == 3
+        plain = type(found)(A.copy(), B.copy())
+        assert gc.is_tracked(found) and sys.getrefcount(found.C) == sys.getrefcount(plain.C)
         assert hash(type(found)(1, 2)) == hash((1, 2)) and found._replace(C=1).C == 1
     assert op.python == 1
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import platform
+import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
@@ -21,7 +22,20 @@ _numbers = count()
 
 @cache
 def host_machine() -> llvm.TargetMachine:
-    """This machine, for code that is linked into this process."""
+    """This machine, for code that is linked into this process.
+
+    Raises:
+        CompileError: it is a machine, a system or a Python that texpr has no native code for.
+    """
+    if "t" in getattr(
+        sys, "abiflags", ""
+    ):  # objects have other layouts there, which native code would misread
+        raise CompileError(
+            "kernels run in a Python with the GIL; this is the free-threaded build of "
+            f"{platform.python_version()}",
+            code="python",
+            help="use the usual build of the same version",
+        )
     if platform.system() != "Linux" or platform.machine() not in ("x86_64", "aarch64"):
         raise CompileError(
             f"kernels run on Linux on x86-64 and aarch64; this is {platform.system()} on {platform.machine()}"
