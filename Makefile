@@ -7,7 +7,7 @@ SECONDS ?= 60
 THREADS ?= 1,2
 BATCHES ?= 1,8
 
-.PHONY: venv test test-all check arm demo examples litmus compilers gradients peers bench-peers bench-x86 bench-train bench-models bench-polybench benchmarks docs links notebooks gpu fuzz fuzz-properties mutants verdicts ulp clean
+.PHONY: venv test test-all check arm demo examples litmus compilers gradients peers bench-peers bench-x86 bench-train bench-models bench-polybench benchmarks docs links notebooks gpu fuzz fuzz-properties mutants verdicts ulp dist matrix changelog release-tools clean
 venv: $(VENV)/.installed
 
 $(VENV)/.installed: pyproject.toml
@@ -133,6 +133,23 @@ verdicts: venv
 # All 2^32 numbers of every f32 function: about two minutes each.
 ulp: venv
 	$(BIN)/python scripts/check_ulp.py
+
+release-tools: venv
+	$(BIN)/python -m pip install --quiet --group release
+
+# Sdist and wheel in dist/, checked, installed in new environments and run there.
+dist: release-tools
+	$(BIN)/python scripts/dist.py
+
+# A part of the suite on each Python that is here, with the newest and the oldest dependencies. Whole, on one:
+#   make matrix ALL=1 PYTHONS=3.13
+matrix: venv
+	$(BIN)/python scripts/matrix.py $(if $(PYTHONS),--python $(PYTHONS)) $(if $(ALL),--all)
+
+# CHANGELOG.md gets the fragments of changes/, which are removed:  make changelog VERSION=0.2.0
+changelog: release-tools
+	$(if $(VERSION),,$(error make changelog needs VERSION=X.Y.Z))
+	$(BIN)/towncrier build --yes --version $(VERSION)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
