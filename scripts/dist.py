@@ -86,7 +86,8 @@ def _files(path: Path) -> list[str]:
     """The files at a path, from the root; caches of Python and of notebooks aside."""
     if not path.is_dir():
         return [path.relative_to(ROOT).as_posix()]
-    found = [each.relative_to(ROOT) for each in sorted(path.rglob("*")) if each.is_file()]
+    files = (each for each in sorted(path.rglob("*")) if each.is_file() and each.name[0] != ".")
+    found = [each.relative_to(ROOT) for each in files]
     skipped = ("__pycache__", ".ipynb_checkpoints", "_build")
     return [
         p.as_posix() for p in found if not set(skipped) & set(p.parts) and p.suffix not in (".pyc", ".pyo")
