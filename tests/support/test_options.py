@@ -13,8 +13,11 @@ from texpr.support.options import Options, current, from_environment, options, u
 
 
 @pytest.fixture(autouse=True)
-def _fresh(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(module, "_process", Options(threads=4, cache_dir=None))
+def _fresh():
+    with pytest.MonkeyPatch.context() as changed:
+        changed.setattr(module, "_process", Options(threads=4, cache_dir=None))
+        yield
+    module._changed()  # the pool of threads, too, is as it was
 
 
 def test_a_plain_call_changes_the_process():

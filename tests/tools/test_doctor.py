@@ -16,7 +16,7 @@ import pytest
 import texpr as tx
 from texpr.__main__ import main
 from texpr.support import options as options_module
-from texpr.support.options import Options, origin, refusals
+from texpr.support.options import origin, refusals
 from texpr.tools import doctor as module
 from texpr.tools.doctor import cache_directory, kernel_check, machine_facts, packages, settings
 from texpr.tools.doctor.finding import Finding
@@ -355,10 +355,18 @@ def test_a_device_that_is_not_there():
         )
 
 
-def test_options_and_their_origins(monkeypatch):
+@pytest.fixture
+def fresh_options():
+    """Options of a process that has just begun."""
+    with pytest.MonkeyPatch.context() as changed:
+        changed.setattr(options_module, "_process", None)
+        changed.setattr(options_module, "_in_code", frozenset())
+        yield
+    options_module._changed()
+
+
+def test_options_and_their_origins(fresh_options, monkeypatch):
     monkeypatch.setenv("TEXPR_THREADS", "2")
-    monkeypatch.setattr(options_module, "_process", None)
-    monkeypatch.setattr(options_module, "_in_code", frozenset())
     tx.options(opt=2)
     with tx.options(tuned=False):
         found = {f.name: f.value for f in settings.options()}
@@ -373,9 +381,7 @@ def test_options_and_their_origins(monkeypatch):
     assert [origin(name) for name in ("tuned", "opt")] == ["default", "options(...)"]
 
 
-def test_a_block_does_not_count_as_a_change_of_the_process(monkeypatch):
-    monkeypatch.setattr(options_module, "_process", Options())
-    monkeypatch.setattr(options_module, "_in_code", frozenset())
+def test_a_block_does_not_count_as_a_change_of_the_process(fresh_options):
     with tx.options(fma=True):
         assert origin("fma") == "with options(...)"
     assert origin("fma") == "default"
