@@ -66,7 +66,6 @@ FIRST_WHEELS = {
         "scikit-learn": "1.7.2",
         "matplotlib": "3.10.5",
         "pillow": "12.0.0",
-        "onnx": "1.20.0",
     },
 }
 """The first release of a package with wheels for a Python, where that is after its lower bound."""
