@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import texpr
 from texpr.support.options import current
@@ -111,7 +111,7 @@ def _inputs(sizes: tuple[int, int, int]) -> tuple[np.ndarray, np.ndarray]:
     return numbers.integers(-8, 9, (M, K)).astype("f4"), numbers.integers(-8, 9, (K, N)).astype("f4")
 
 
-def _difference(found: np.ndarray, wanted: np.ndarray, reference: str) -> str:
+def _difference(found: np.ndarray, wanted: Any, reference: str) -> str:
     import numpy as np
 
     places = np.argwhere(np.asarray(found) != np.asarray(wanted))
