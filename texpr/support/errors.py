@@ -23,6 +23,7 @@ class Error(Exception):
 
     Attributes:
         fixed: the program with the first change that `help` proposes; None where it proposes none.
+        tried: each way out that proposes text and works, with the program that it leads to.
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class Error(Exception):
         self.label, self.notes, self.help = label, tuple(notes), help or said(fixes)
         self.fixes = tuple(fixes)
         self.fixed: str | None = None
+        self.tried: tuple[tuple[Fix, str], ...] = ()
 
     def __str__(self) -> str:
         lines = [f"error[{self.code}]: {self.message}" if self.code else self.message]

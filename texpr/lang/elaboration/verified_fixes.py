@@ -43,7 +43,8 @@ def try_fixes(error: CheckError, declaration: OpDeclaration, make: Callable[[OpD
 
     tried = [_Trial(error, fix, modules, again) for fix in error.fixes]
     error.help = said(error.fixes, [t.works for t in tried])
-    error.fixed = next((t.text for t in tried if t.works and t.text is not None), None)
+    error.tried = tuple((t.fix, t.text) for t in tried if t.works and t.text is not None)
+    error.fixed = error.tried[0][1] if error.tried else None
 
 
 def _wrong_with(
@@ -76,7 +77,7 @@ class _Trial:
     def __init__(
         self, error: CheckError, fix: Fix, sources: Mapping[str, Module], again: Again, steps: int = 1
     ) -> None:
-        self.works, self.text = not fix.edits, None
+        self.fix, self.works, self.text = fix, not fix.edits, None
         module = None if error.span is None else sources.get(error.span.source.name)
         if not fix.edits or error.span is None or module is None:
             return
