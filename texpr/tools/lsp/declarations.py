@@ -16,7 +16,7 @@ from texpr.lang.syntax.parser import parse_program
 from texpr.support.errors import Error
 from texpr.support.frozen_dataclass import frozen_by_identity
 
-_BEGIN = re.compile(r"^[ \t]*(?=(?:op|fn|extern\s+op|use)\b)", re.MULTILINE)
+_BEGIN = re.compile(r"^[ \t]*(?=(?:op|fn|extern|use)\b)", re.MULTILINE)
 _DECLARED = re.compile(r"\b(?:op|fn)\s+([A-Za-z_]\w*)")
 _COMMENT = re.compile(r"#[^\n]*")
 NAME = "<op>"
@@ -60,7 +60,10 @@ def declarations(text: str) -> list[Declared]:
     """The parts of a text. Text before the first declaration is a part where it has more than
     comments.
     """
-    begins = [found.start() for found in _BEGIN.finditer(text)]
+    begins: list[int] = []
+    for found in _BEGIN.finditer(text):
+        if not (begins and _COMMENT.sub("", text[begins[-1] : found.start()]).strip() == "extern"):
+            begins.append(found.start())
     parts = [Declared(text[a:b], a) for a, b in zip(begins, [*begins[1:], len(text)])]
     head = text[: begins[0]] if begins else text
     return [Declared(head, 0), *parts] if _COMMENT.sub("", head).strip() else parts

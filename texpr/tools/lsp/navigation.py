@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from pathlib import Path
 
 from texpr.compiler.imports import LIBRARY
@@ -136,18 +137,18 @@ def _holds(outer: tree.Tree, inner: tree.Tree) -> bool:
 def _check_meaning(view: View, symbol: Symbol, edits: list[Edit], new: str) -> None:
     """Refuse a renaming after which some name means something else than before."""
     after = View(Region(changed(view.text, edits), (0,), (), False))
-    expected = sorted(sorted(_moved(p, edits, new) for p in s.places) for s in view.symbols)
+    starts = [e.start for e in edits]
+    longer = len(new) - len(symbol.name)
+
+    def moved(place: Range) -> Range:
+        start, stop = place
+        before = start + longer * bisect_left(starts, start)
+        return before, before + (len(new) if place in symbol.places else stop - start)
+
+    expected = sorted(sorted(map(moved, s.places)) for s in view.symbols)
     found = sorted(sorted(s.places) for s in after.symbols)
     if expected != found:
         raise CallError(f"with the name `{new}` the text would mean something else", code="rename")
-
-
-def _moved(place: Range, edits: list[Edit], new: str) -> Range:
-    """A place after the edits, each of which replaces a whole name."""
-    start, stop = place
-    by = sum(len(new) - (e.stop - e.start) for e in edits if e.stop <= start)
-    own = sum(len(new) - (e.stop - e.start) for e in edits if start <= e.start and e.stop <= stop)
-    return start + by, stop + by + own
 
 
 def changed(text: str, edits: list[Edit]) -> str:

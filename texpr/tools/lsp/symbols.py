@@ -28,7 +28,7 @@ class Symbol:
     Attributes:
         kind: operator, function, imported, type, constant, size, pack, input, output, tensor,
             index, bound index or parameter.
-        places: all places where it is written, the declaration among them.
+        places: all places where it is written, the declaration among them: keys, in order.
         node: the syntax that declares it.
         owner: the operator or function that it belongs to.
         scope: the syntax in which it has its meaning.
@@ -37,14 +37,14 @@ class Symbol:
     name: str
     kind: str
     declared: Range
-    places: list[Range]
+    places: dict[Range, None]
     node: tree.Tree
     owner: tree.Tree
     scope: tree.Tree
 
     def moved(self, by: int) -> Symbol:
         """The same name in a text in which its declaration begins later."""
-        places = [(a + by, b + by) for a, b in self.places]
+        places = {(a + by, b + by): None for a, b in self.places}
         a, b = self.declared
         return Symbol(self.name, self.kind, (a + by, b + by), places, self.node, self.owner, self.scope)
 
@@ -87,9 +87,8 @@ def symbols(parts: list[Declared]) -> list[Symbol]:
 
 
 def _add(symbol: Symbol | None, span: Span, by: int) -> None:
-    place = (span.start + by, span.stop + by)
-    if symbol is not None and place not in symbol.places:
-        symbol.places.append(place)
+    if symbol is not None:
+        symbol.places[span.start + by, span.stop + by] = None
 
 
 def symbol_at(found: Iterable[Symbol], offset: int) -> Symbol | None:
@@ -115,7 +114,7 @@ def local(text: str) -> Local:
 
 def _symbol(word: tree.Tree, kind: str, node: tree.Tree, owner: tree.Tree, scope: tree.Tree) -> Symbol:
     name, place = _named(word)
-    return Symbol(name, kind, place, [place], node, owner, scope)
+    return Symbol(name, kind, place, {place: None}, node, owner, scope)
 
 
 def _named(node: tree.Tree) -> tuple[str, Range]:
@@ -220,8 +219,8 @@ def _bare_sizes(dims: tuple[tree.Tree, ...]) -> Iterator[tuple[tree.Name, bool]]
 def _use(node: tree.Tree, scope: dict[str, Symbol]) -> None:
     name, place = _named(node)
     symbol = scope.get(name)
-    if symbol is not None and place not in symbol.places:
-        symbol.places.append(place)
+    if symbol is not None:
+        symbol.places[place] = None
 
 
 def _resolve(root: tree.Tree, scope: dict[str, Symbol], names: Local, owner: tree.Tree) -> None:
