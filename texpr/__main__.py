@@ -12,7 +12,7 @@ from texpr import __version__
 from texpr.support.errors import Error
 from texpr.tools.arguments import add_commands
 
-TOOLS = ("run", "show", "check", "trace", "view", "tune", "bench", "fuzz", "cache", "doctor")
+TOOLS = ("run", "show", "check", "trace", "view", "tune", "bench", "fuzz", "lsp", "cache", "doctor")
 """Modules of `texpr.tools`. They are imported when a command line is read: `doctor` and `--version`
 work where a package that the others need is missing.
 """

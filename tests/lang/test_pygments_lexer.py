@@ -124,8 +124,12 @@ def test_kinds_of_loops(kind: str):
 
 def test_pygments_finds_it():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    (entry,) = project["entry-points"]["pygments.lexers"].values()
+    entries = project["entry-points"]["pygments.lexers"]
+    entry = entries["texpr"]
     module, name = entry.split(":")
     assert getattr(import_module(module), name) is TexprLexer
+    for alias, place in entries.items():
+        module, name = place.split(":")
+        assert alias in getattr(import_module(module), name).aliases
     for installed in entry_points(group="pygments.lexers", name="texpr"):
         assert installed.value == entry

@@ -17,6 +17,8 @@ Range = tuple[int, int]
 _PLACE = re.compile(r"(.*): (.+):(\d+):(\d+)")
 _OPENED = re.compile(r"(.*) at line (\d+), column (\d+)")
 _MARKED = re.compile(r"  +\d* \| ")
+_MOST_COMPARED = 200 * 200
+"""Pairs of words that are compared: a long line takes milliseconds then, not minutes."""
 _PIECE = re.compile(r"\w+|\s+|.")
 
 
@@ -220,8 +222,14 @@ def differences(old: str, new: str) -> list[tuple[int, int, str]]:
 
 
 def _words(at: int, old: str, new: str) -> list[tuple[int, int, str]]:
-    """Differences of two short texts, word by word."""
+    """Differences of two texts, word by word; of very different ones, all between their ends."""
     a, b = _PIECE.findall(old), _PIECE.findall(new)
+    first = _common(a, b)
+    last = _common(a[first:][::-1], b[first:][::-1])
+    at += sum(map(len, a[:first]))
+    a, b = a[first : len(a) - last], b[first : len(b) - last]
+    if len(a) * len(b) > _MOST_COMPARED:
+        return [(at, at + sum(map(len, a)), "".join(b))]
     starts = [at]
     for word in a:
         starts.append(starts[-1] + len(word))
@@ -230,3 +238,8 @@ def _words(at: int, old: str, new: str) -> list[tuple[int, int, str]]:
         for kind, i, j, k, m in SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
         if kind != "equal"
     ]
+
+
+def _common(a: list[str], b: list[str]) -> int:
+    """Number of words that two lists begin with."""
+    return next((k for k, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
