@@ -50,7 +50,9 @@ def test_other_names_of_the_module_and_strings_of_parts():
     assert (Comment.Single, "# e") in found and (Name.Function, "f") in found
 
 
-@pytest.mark.parametrize("text", ['tx.op("""op f', "tx.op('op f\nx = 1", 'tx.op("")', 'tx.op("""""")', "tx.op('')"])
+@pytest.mark.parametrize(
+    "text", ['tx.op("""op f', "tx.op('op f\nx = 1", 'tx.op("")', 'tx.op("""""")', "tx.op('')"]
+)
 def test_half_typed_strings(text: str):
     assert "".join(word for _, word in tokens(text)) == text
 

@@ -78,7 +78,8 @@ class Tokenizer:
         yield line[place:], ""
 
     def _first(self, rule: dict[str, Any], line: str, place: int) -> re.Match[str] | None:
-        return re.compile(rule.get("end") or rule.get("begin") or rule["match"]).search(line, place)
+        pattern = rule["end"] if "top" in rule else rule.get("begin") or rule["match"]
+        return re.compile(pattern).search(line, place)
 
     def _flat(self, rules: list[dict[str, Any]]) -> list[dict[str, Any]]:
         found = []

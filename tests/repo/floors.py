@@ -102,9 +102,6 @@ EXTRAS = {
 }
 """Optional libraries, imported only inside the functions that need them."""
 
-PLUGINS = {
-    "texpr/lang/pygments_lexer.py": "pygments",
-    "texpr/lang/pygments_python.py": "pygments",
-}
+PLUGINS = {"texpr/lang/pygments_lexer.py": "pygments", "texpr/lang/pygments_python.py": "pygments"}
 """Modules that an optional library loads by an entry point, and that library, which they import at
 the top. texpr imports them inside functions."""

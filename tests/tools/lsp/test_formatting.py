@@ -16,10 +16,11 @@ from texpr.tools.lsp.formatting import _essence, formatted
 from texpr.tools.lsp.navigation import changed
 from texpr.tools.lsp.session import Session, format_document
 
-FILES = [*sorted((ROOT / "examples" / "operators").glob("*.tx")), *library_files()]
+EXAMPLES = sorted((ROOT / "examples" / "operators").glob("*.tx"))
+FILES = [*EXAMPLES, *library_files()]
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_texts_of_the_printer_stay(path: Path):
     operators = vars(tx.load(path, prove=False))
     free = [op for op in operators.values() if not any(c.required for c in op.signature.constants)]
@@ -112,7 +113,10 @@ def test_a_body_that_is_too_wide_or_has_two_statements_gets_lines():
         ('"""\n    op f(X:f32[N])->Y:f32[N]{\n    Y[i]=X[i]\n    }\n    """', None),
         ('"""op f(X:f32[N])->Y:f32[N]{ Y[i]=X[i] }"""', '"""op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] }"""'),
         ('"op f(X:f32[N])->Y:f32[N]{ Y[i]=X[i] }"', '"op f(X:f32[N])->Y:f32[N]{ Y[i]=X[i] }"'),
-        ('"""\\\nop f(X:f32[N])->Y:f32[N]{ Y[i]=X[i] }"""', '"""\\\nop f(X:f32[N])->Y:f32[N]{ Y[i]=X[i] }"""'),
+        (
+            '"""\\\nop f(X:f32[N])->Y:f32[N]{ Y[i]=X[i] }"""',
+            '"""\\\nop f(X:f32[N])->Y:f32[N]{ Y[i]=X[i] }"""',
+        ),
     ],
 )
 @pytest.mark.parametrize("end", ["\n", "\r\n"])

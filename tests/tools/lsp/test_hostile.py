@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 import texpr as tx
 from tests.repo.source import ROOT
 from tests.tools.lsp.client import Client
+from texpr.__main__ import main
+from texpr.tools.lsp import proofs
 from texpr.tools.lsp.completion import complete
 from texpr.tools.lsp.declarations import declarations
 from texpr.tools.lsp.diagnostics import Finding
@@ -16,6 +19,7 @@ from texpr.tools.lsp.documents import Document
 from texpr.tools.lsp.hover import hover
 from texpr.tools.lsp.navigation import definition, references, rename, renameable
 from texpr.tools.lsp.outline import outline
+from texpr.tools.lsp.server import make_server
 from texpr.tools.lsp.session import Session, format_document
 
 EXAMPLES = sorted((ROOT / "examples" / "operators").glob("*.tx"))
@@ -78,7 +82,11 @@ def ask(session: Session, document: Document, view, offset: int) -> None:
 def prefixes(path: Path) -> list[str]:
     """Each declaration of a file, typed letter by letter behind a whole one."""
     parts = declarations(path.read_text(encoding="utf-8"))
-    return ["op id(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] }\n" + p.text[:k] for p in parts for k in range(len(p.text))]
+    return [
+        "op id(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] }\n" + p.text[:k]
+        for p in parts
+        for k in range(len(p.text))
+    ]
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
@@ -156,7 +164,10 @@ def test_the_server_lives_through_odd_texts():
     pytest.importorskip("pygls", reason="the language server needs pygls")
     document = {"textDocument": {"uri": "untitled:a.tx"}}
     example = ODD["crlf"]
-    texts = [*(t for n, t in ODD.items() if n not in ("surrogate", "long line")), *(example[:k] for k in range(0, len(example), 5))]
+    texts = [
+        *(t for n, t in ODD.items() if n not in ("surrogate", "long line")),
+        *(example[:k] for k in range(0, len(example), 5)),
+    ]
     with Client() as client:
         client.open("untitled:a.tx", "")
         for version, text in enumerate(texts, 2):
@@ -168,3 +179,26 @@ def test_the_server_lives_through_odd_texts():
             client.request("textDocument/formatting", {**document, **options})
         assert client.diagnostics("untitled:a.tx", len(texts) + 1) is not None
         assert client.runs and not [n for n in client.notices if n["method"] == "window/logMessage"]
+
+
+def test_without_pygls_the_extra_is_named(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "pygls", None)
+    monkeypatch.setitem(sys.modules, "pygls.lsp.server", None)
+    monkeypatch.setitem(sys.modules, "lsprotocol", None)
+    with pytest.raises(tx.MissingExtra, match="the language server needs"):
+        make_server()
+    assert main(["lsp"]) == 1
+    assert 'pip install "texpr[lsp]"' in capsys.readouterr().err
+
+
+def test_a_fault_of_one_proof_is_a_finding(monkeypatch):
+    """Other operators are looked at all the same."""
+
+    def broken(found, name, signature):
+        raise AssertionError("no such case")
+
+    text = "op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] }\nop g("
+    monkeypatch.setattr(proofs, "_program", broken)
+    first, second = Session().check(Document("a", text, 1), lambda: False)
+    assert first.code == "internal" and "no such case" in first.message
+    assert text[first.start : first.stop] == "f" and second.code == "syntax"

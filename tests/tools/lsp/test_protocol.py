@@ -119,7 +119,9 @@ def test_a_second_place_is_related(server: Client):
 
 
 def test_one_half_typed_operator_leaves_the_others_alone(server: Client):
-    text = "op a(X: f32[N]) -> Y: f32[N] { Y[i] = X[i\n\n# ü\nop b(X: f32[N]) -> Y: f32[N] { Y[i] = X[i + 1] }"
+    text = (
+        "op a(X: f32[N]) -> Y: f32[N] { Y[i] = X[i\n\n# ü\nop b(X: f32[N]) -> Y: f32[N] { Y[i] = X[i + 1] }"
+    )
     server.open("untitled:two.tx", text)
     first, second = server.diagnostics("untitled:two.tx", 1)
     assert first["code"] == "syntax" and second["code"] == "bounds"
@@ -218,9 +220,7 @@ def test_rename_refuses(opened: Client, word: str, new: str, reason: str):
 def test_formatting(server: Client):
     text = "# one\r\nop  f( X:f32[N] )->Y:f32[N]{\r\nY[i]=2*X[i]#two\r\n}\r\n"
     server.open("untitled:crlf.tx", text)
-    edits = server.about(
-        "formatting", "untitled:crlf.tx", options={"tabSize": 2, "insertSpaces": True}
-    )
+    edits = server.about("formatting", "untitled:crlf.tx", options={"tabSize": 2, "insertSpaces": True})
     assert edited(text, edits) == (
         "# one\r\nop f(X: f32[N]) -> Y: f32[N] {\r\n  Y[i] = 2 * X[i]  #two\r\n}\r\n"
     )

@@ -67,5 +67,3 @@ def _words() -> list[Proposal]:
     types = [Proposal(n, "type") for n in DTYPES]
     guards = [Proposal(n, "guard") for n in GUARD_WORDS]
     return [*(Proposal(n, "word") for n in KEYWORDS), *guards, *types, *functions]
-
-

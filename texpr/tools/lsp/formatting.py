@@ -143,7 +143,11 @@ def _items(tokens: list[Token]) -> list[list[Token]]:
     """Tokens by declaration: several may stand in one line."""
     found: list[list[Token]] = []
     for k, token in enumerate(tokens):
-        if token.kind.lower() in _ITEMS and token.text in _ITEMS and (k == 0 or tokens[k - 1].text != "extern"):
+        if (
+            token.kind.lower() in _ITEMS
+            and token.text in _ITEMS
+            and (k == 0 or tokens[k - 1].text != "extern")
+        ):
             found.append([])
         found[-1].append(token)
     return found
@@ -201,7 +205,7 @@ def _laid_out(statement: _Statement) -> list[str]:
     """The lines of some tokens. Lines break where they were broken."""
     lines = [""]
     before: Token | None = None
-    for token, after in zip(statement.tokens, [*statement.tokens[1:], None]):
+    for token in statement.tokens:
         breaks = before is not None and (token.lines or token.comments or token.trailing)
         if before is None:
             lines[-1] = statement.indent + token.text
@@ -240,7 +244,9 @@ def _space(before: Token, token: Token, statement: _Statement) -> str:
     a, b = before.text, token.text
     if before.kind == "prefix" or a in ("(", "[") or b in (")", "]", ",", ";") or ".." in (a, b):
         return ""
-    if b == "[" or (b == "(" and (before.kind == "NAME" or a in REDUCTIONS or a == ">" and _closes(statement, before))):
+    if b == "[" or (
+        b == "(" and (before.kind == "NAME" or a in REDUCTIONS or a == ">" and _closes(statement, before))
+    ):
         return ""
     if b == ":" or (a == ":" and before.brackets.endswith("[")):
         return ""

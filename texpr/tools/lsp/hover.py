@@ -256,4 +256,3 @@ def _read_of(symbol: Symbol, scope: tree.Tree) -> str:
                 if any(isinstance(i, tree.Name | tree.PackName) and i.text == symbol.name for i in items):
                     return f"axis {k} of `{node.name.text}`"
     return "what reads it"
-

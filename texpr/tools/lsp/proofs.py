@@ -7,8 +7,8 @@ belongs to that text, so a change elsewhere in the document costs nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from collections import OrderedDict
+from collections.abc import Mapping
 from pathlib import Path
 from threading import Lock
 
@@ -18,6 +18,7 @@ from texpr.compiler.operator_signature import Signature
 from texpr.ir.tensor import Program
 from texpr.support.errors import Error
 from texpr.support.frozen_dataclass import frozen, frozen_by_identity
+from texpr.support.source import Source, Span
 from texpr.tools.lsp.declarations import NAME, Declared
 
 _WORD = re.compile(r"#[^\n]*|([A-Za-z_]\w*)")
@@ -170,6 +171,15 @@ def _proof(text: str, name: str, origin: Origin) -> Proof:
         return Proof(signature, _program(found, name, signature), None)
     except Error as error:
         return Proof(signature, None, error, solutions=tuple(_solutions(error, text, name, origin)))
+    except Exception as error:  # a fault of texpr: the editor shows it, and all else goes on
+        return Proof(signature, None, _fault(error, text, name, origin))
+
+
+def _fault(error: Exception, text: str, name: str, origin: Origin) -> Error:
+    """A fault of texpr as an error of the operator's name."""
+    found = re.search(rf"\b(?:op|fn)\s+({name})\b", text)
+    span = None if found is None else Span(Source(origin.name, text), found.start(1), found.end(1))
+    return Error(f"texpr failed here: {type(error).__name__}: {error}", span, code="internal")
 
 
 def _program(found: Declarations, name: str, signature: Signature) -> Program:

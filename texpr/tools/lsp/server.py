@@ -72,9 +72,7 @@ class Checks:
             self._server.report_server_error(error, type(error))
             return
         if self._session.is_current(document):
-            self._publish(
-                document.uri, document.version, [protocol.diagnostic(document, f) for f in found]
-            )
+            self._publish(document.uri, document.version, [protocol.diagnostic(document, f) for f in found])
 
     def _publish(self, uri: str, version: int | None, found: list[Any]) -> None:
         from lsprotocol import types
