@@ -53,7 +53,7 @@ op  f<T:float>( X:T[*S,(C,H)],k:i32[N]in 0..N distinct,b:T=0;axis=1,eps:f32=1e-5
 
 
     # before y
-  Y[i]=if Z[i]<0then sum<f32>(*s,k in 0..2*N where k<i:Z[k|0])else g(Z,axis=2)
+  Y[i]=if Z[i]<0 then sum<f32>(*s,k in 0..2*N where k<i:Z[k|0])else g(Z,axis=2)
        +max(Z[i],-1)
   Y[i]max=1 }  # end
 fn g(v)=v/ 2   fn h(v)=not v
@@ -115,13 +115,13 @@ def test_a_body_that_is_too_wide_or_has_two_statements_gets_lines():
         ('"op f(X:f32[N])->Y:f32[N]{ Y[i]=X[i] }"', '"op f(X:f32[N])->Y:f32[N]{ Y[i]=X[i] }"'),
         (
             '"""\\\nop f(X:f32[N])->Y:f32[N]{ Y[i]=X[i] }"""',
-            '"""\\\nop f(X:f32[N])->Y:f32[N]{ Y[i]=X[i] }"""',
+            '"""\\\nop f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] }"""',
         ),
     ],
 )
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_strings_of_python(string: str, expected: str | None, end: str):
-    """Strings in triple quotes without escapes are laid out, at the indentation that they have."""
+    """Strings in triple quotes are laid out, at the indentation that they have."""
     whole = '"""\n    op f(X: f32[N]) -> Y: f32[N] {\n      Y[i] = X[i]\n    }\n    """'
     text = f"import texpr as tx\nf = tx.op({string})\nx=1\n".replace("\n", end)
     document = Document("a", text, 1, True)

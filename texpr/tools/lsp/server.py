@@ -191,7 +191,7 @@ def _add_requests(server: Any, session: Session) -> None:
     """The handlers that answer at once."""
     from lsprotocol import types
 
-    def at(params: Any) -> tuple[Document, Any, int] | None:
+    def at(params: Any) -> Any:
         document = session.documents.get(params.text_document.uri)
         found = document and document.at(params.position.line, params.position.character)
         return (document, *found) if document and found else None
