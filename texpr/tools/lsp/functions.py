@@ -1,4 +1,4 @@
-"""Functions of the language with a line of documentation each; `docs/language.md` has the rules."""
+"""Functions of the language with a line of documentation each; `docs/reference/language.md` has the rules."""
 
 from __future__ import annotations
 

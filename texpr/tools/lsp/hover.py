@@ -215,7 +215,7 @@ def _axes(program: Program) -> Iterator[Axis]:
 
 
 def _whence(symbol: Symbol) -> str:
-    """The part of the text that gives an index its range (docs/language.md, "Indices")."""
+    """The part of the text that gives an index its range (docs/reference/language.md, "Indices")."""
     scope = symbol.scope
     if isinstance(scope, tree.Reduction):
         binder = symbol.node
