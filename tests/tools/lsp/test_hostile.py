@@ -11,7 +11,7 @@ import texpr as tx
 from tests.repo.source import ROOT
 from tests.tools.lsp.client import Client
 from texpr.__main__ import main
-from texpr.tools.lsp import proofs
+from texpr.tools.lsp import operator_proofs
 from texpr.tools.lsp.completion import complete
 from texpr.tools.lsp.declarations import declarations
 from texpr.tools.lsp.diagnostics import Finding
@@ -198,7 +198,7 @@ def test_a_fault_of_one_proof_is_a_finding(monkeypatch):
         raise AssertionError("no such case")
 
     text = "op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] }\nop g("
-    monkeypatch.setattr(proofs, "_program", broken)
+    monkeypatch.setattr(operator_proofs, "_program", broken)
     first, second = Session().check(Document("a", text, 1), lambda: False)
     assert first.code == "internal" and "no such case" in first.message
     assert text[first.start : first.stop] == "f" and second.code == "syntax"

@@ -1,7 +1,7 @@
 """`python -m texpr lsp`: a language server for editors, over stdin and stdout.
 
 `regions` finds operators in a document, `declarations` parses them, `symbols` resolves their names,
-`proofs` elaborates and proves them. `diagnostics`, `hover`, `navigation`, `formatting`,
+`operator_proofs` elaborates and proves them. `diagnostics`, `hover`, `navigation`, `formatting`,
 `completion` and `outline` answer questions; `session` keeps the open documents. All of these are
 functions of texts. `protocol` and `server` speak the Language Server Protocol, by pygls.
 """

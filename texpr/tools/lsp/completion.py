@@ -8,7 +8,7 @@ from texpr.ir.dtypes import DTYPES
 from texpr.lang.syntax.words import GUARD_WORDS, KEYWORDS
 from texpr.support.frozen_dataclass import frozen
 from texpr.tools.lsp.documents import View
-from texpr.tools.lsp.functions import DOCUMENTATION, signature
+from texpr.tools.lsp.function_documentation import DOCUMENTATION, signature
 from texpr.tools.lsp.symbols import GLOBAL
 
 _WORD = re.compile(r"[A-Za-z_]\w*")

@@ -11,7 +11,7 @@ from texpr.lang.syntax import tree
 from texpr.support.errors import Error
 from texpr.support.frozen_dataclass import frozen
 from texpr.tools.lsp.declarations import NAME, Declared, declarations
-from texpr.tools.lsp.proofs import Excerpt, Origin, Proof, Proofs, excerpt
+from texpr.tools.lsp.operator_proofs import Excerpt, Origin, Proof, Proofs, excerpt
 
 Range = tuple[int, int]
 _PLACE = re.compile(r"(.*): (.+):(\d+):(\d+)")

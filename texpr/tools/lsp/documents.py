@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from texpr.tools.lsp.declarations import Declared, declarations
+from texpr.tools.lsp.operator_proofs import Origin
 from texpr.tools.lsp.positions import UTF16, Lines
-from texpr.tools.lsp.proofs import Origin
 from texpr.tools.lsp.regions import Region, regions
 from texpr.tools.lsp.symbols import Symbol, symbol_at, symbols
 

@@ -16,8 +16,8 @@ from texpr.support.errors import Error
 from texpr.support.frozen_dataclass import frozen
 from texpr.tools.lsp.declarations import declarations
 from texpr.tools.lsp.documents import View
-from texpr.tools.lsp.functions import DOCUMENTATION, signature
-from texpr.tools.lsp.proofs import Excerpt, Origin, Proof, Proofs, excerpt
+from texpr.tools.lsp.function_documentation import DOCUMENTATION, signature
+from texpr.tools.lsp.operator_proofs import Excerpt, Origin, Proof, Proofs, excerpt
 from texpr.tools.lsp.symbols import Range, Symbol
 
 _WORD = re.compile(r"[A-Za-z_]\w*")

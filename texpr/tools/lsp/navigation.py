@@ -15,7 +15,7 @@ from texpr.support.errors import CallError, Error
 from texpr.support.frozen_dataclass import frozen
 from texpr.tools.lsp.diagnostics import Edit
 from texpr.tools.lsp.documents import View
-from texpr.tools.lsp.proofs import Origin
+from texpr.tools.lsp.operator_proofs import Origin
 from texpr.tools.lsp.regions import Region
 from texpr.tools.lsp.symbols import GLOBAL, Range, Symbol
 

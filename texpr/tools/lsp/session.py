@@ -11,7 +11,7 @@ from texpr.tools.lsp.diagnostics import Edit, Finding, Related, diagnose, differ
 from texpr.tools.lsp.documents import Document, View
 from texpr.tools.lsp.formatting import formatted
 from texpr.tools.lsp.navigation import rename
-from texpr.tools.lsp.proofs import Origin, Proofs
+from texpr.tools.lsp.operator_proofs import Origin, Proofs
 
 
 @frozen
