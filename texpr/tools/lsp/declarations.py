@@ -19,6 +19,7 @@ from texpr.support.frozen_dataclass import frozen_by_identity
 _BEGIN = re.compile(r"^[ \t]*(?=(?:op|fn|extern|use)\b)", re.MULTILINE)
 _DECLARED = re.compile(r"\b(?:op|fn)\s+([A-Za-z_]\w*)")
 _COMMENT = re.compile(r"#[^\n]*")
+_WORD = re.compile(r"[A-Za-z_]\w*")
 NAME = "<op>"
 """Name of a text that is no file."""
 
@@ -51,9 +52,19 @@ class Declared:
         return parsed(self.text)
 
     @property
-    def names(self) -> list[str]:
+    def names(self) -> tuple[str, ...]:
         """The operators and functions that it declares, also where it does not parse."""
-        return _DECLARED.findall(_COMMENT.sub("", self.text))
+        return _names(self.text)
+
+    @property
+    def used(self) -> frozenset[str]:
+        """The names that it takes from other texts."""
+        return _used(self.text)
+
+    @property
+    def words(self) -> frozenset[str]:
+        """All words of its text outside of comments."""
+        return _words(self.text)
 
 
 def declarations(text: str) -> list[Declared]:
@@ -67,6 +78,22 @@ def declarations(text: str) -> list[Declared]:
     parts = [Declared(text[a:b], a) for a, b in zip(begins, [*begins[1:], len(text)])]
     head = text[: begins[0]] if begins else text
     return [Declared(head, 0), *parts] if _COMMENT.sub("", head).strip() else parts
+
+
+@lru_cache(maxsize=4096)
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(_DECLARED.findall(_COMMENT.sub("", text)))
+
+
+@lru_cache(maxsize=4096)
+def _used(text: str) -> frozenset[str]:
+    items = parsed(text).items if text.lstrip().startswith("use") else ()
+    return frozenset(w.text for item in items if isinstance(item, tree.Use) for w in item.names)
+
+
+@lru_cache(maxsize=4096)
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(_COMMENT.sub("", text)))
 
 
 @lru_cache(maxsize=4096)

@@ -85,11 +85,12 @@ def diagnose(
         return [_empty(text)]
     good, problems = _consistent([p for p in parts if p.parsed.error is None], origin)
     found += problems
+    fitting = set(good)
     for name in _operators(good):
         if stopped():
             break
         part = excerpt(name, parts)
-        if part.complete and all(p in good for p in part.parts):
+        if part.complete and fitting.issuperset(part.parts):
             found += _of_proof(part, proofs.prove(part.text, name, origin), origin)
     unique = {(f.start, f.stop, f.message): f for f in reversed(found)}
     return sorted(unique.values(), key=lambda f: (f.start, f.stop))
@@ -140,23 +141,30 @@ def _message(error: Error, notes: list[str]) -> str:
 
 def _consistent(parts: list[Declared], origin: Origin) -> tuple[list[Declared], list[Finding]]:
     """The declarations that fit each other, and findings about the rest: names that are declared
-    twice, a `use` that leads nowhere.
+    twice, a `use` that leads nowhere. Operators are left to their proofs, which read them anyway.
     """
     found: list[Finding] = []
-    while parts:
-        whole = Excerpt("".join(p.text for p in parts), tuple(parts), True)
-        try:
-            lang.parse(whole.text, origin.name, origin.uses())
-        except Error as error:
-            found += _of_proof(whole, Proof(None, None, error), origin)
-            span = error.span
-            wrong = whole.part_of(span.start, span.stop) if span is not None else None
-            if wrong is None or span is None or span.source.name != origin.name:
-                return [], found
-            parts = [p for p in parts if p is not wrong]
-        else:
-            break
-    return parts, found
+    good: list[Declared] = []
+    first: dict[str, Declared] = {}
+    for part in parts:
+        before = [first[n] for n in part.names if n in first]
+        alone = not _operators([part])
+        wrong = _module_error([*dict.fromkeys(before), part], origin) if before or alone else []
+        found += wrong
+        if not wrong:
+            good.append(part)
+            first.update(dict.fromkeys(part.names, part))
+    return good, found
+
+
+def _module_error(parts: list[Declared], origin: Origin) -> list[Finding]:
+    """The error of some declarations as a text, before anything in them is elaborated."""
+    whole = Excerpt("".join(p.text for p in parts), tuple(parts), True)
+    try:
+        lang.parse(whole.text, origin.name, origin.uses())
+    except Error as error:
+        return _of_proof(whole, Proof(None, None, error), origin)
+    return []
 
 
 def _of_proof(part: Excerpt, proof: Proof, origin: Origin) -> list[Finding]:

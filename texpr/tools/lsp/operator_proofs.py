@@ -21,7 +21,6 @@ from texpr.support.frozen_dataclass import frozen, frozen_by_identity
 from texpr.support.source import Source, Span
 from texpr.tools.lsp.declarations import NAME, Declared
 
-_WORD = re.compile(r"#[^\n]*|([A-Za-z_]\w*)")
 _MOST = 2000
 """Results that are kept: a few hundred operators, each in a few versions."""
 _MOST_STEPS = 3
@@ -108,11 +107,12 @@ class Proof:
 def excerpt(name: str, parts: list[Declared]) -> Excerpt:
     """The declarations that an operator needs, directly or by others."""
     owners = {n: part for part in reversed(parts) for n in part.names}
-    uses = [p for p in parts if p.text.lstrip().startswith("use") and p.parsed.error is None]
     wanted = [owners[name]]
     for part in wanted:
-        words = {m[1] for m in _WORD.finditer(part.text)}
-        wanted += [owners[w] for w in owners if w in words and owners[w] not in wanted]
+        needed = [owners[w] for w in owners if w in part.words]
+        wanted += [p for p in dict.fromkeys(needed) if p not in wanted]
+    words = frozenset[str]().union(*(p.words for p in wanted))
+    uses = [p for p in parts if words & p.used]
     chosen = sorted(dict.fromkeys([*wanted, *uses]), key=lambda p: p.start)
     complete = all(p.parsed.error is None for p in chosen)
     return Excerpt("".join(p.text for p in chosen), tuple(chosen), complete)
