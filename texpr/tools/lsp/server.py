@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote, urlparse
 from urllib.request import url2pathname
 
@@ -17,7 +18,7 @@ from texpr.support.errors import Error
 from texpr.support.extras import needs
 from texpr.tools.lsp import protocol
 from texpr.tools.lsp.completion import complete
-from texpr.tools.lsp.documents import Document
+from texpr.tools.lsp.documents import Document, View
 from texpr.tools.lsp.hover import hover
 from texpr.tools.lsp.navigation import definition, references, renameable
 from texpr.tools.lsp.outline import outline
@@ -187,22 +188,30 @@ def _is_python(uri: str, language: str) -> bool:
     return language == "python" or (language != "texpr" and uri.endswith((".py", ".pyi", ".ipynb")))
 
 
+class _Found(NamedTuple):
+    """A position: its document, the region there, and the offset in the region's text."""
+
+    document: Document
+    view: View
+    offset: int
+
+
 def _add_requests(server: Any, session: Session) -> None:
     """The handlers that answer at once."""
     from lsprotocol import types
 
-    def at(params: Any) -> Any:
+    def at(params: Any) -> _Found | None:
         document = session.documents.get(params.text_document.uri)
         found = document and document.at(params.position.line, params.position.character)
-        return (document, *found) if document and found else None
+        return _Found(document, *found) if document and found else None
 
     _add_descriptions(server, session, at)
 
     @server.feature(types.TEXT_DOCUMENT_PREPARE_RENAME)
     def prepare_rename(params: types.PrepareRenameParams) -> Any:
         found = at(params)
-        place = renameable(*found[1:]) if found else None
-        return protocol.range_in(found[0], found[1], *place) if found and place else None
+        place = renameable(found.view, found.offset) if found else None
+        return protocol.range_in(found.document, found.view, *place) if found and place else None
 
     @server.feature(types.TEXT_DOCUMENT_RENAME, types.RenameOptions(prepare_provider=True))
     def rename(params: types.RenameParams) -> Any:
@@ -212,7 +221,9 @@ def _add_requests(server: Any, session: Session) -> None:
         if found is None:
             return None
         try:
-            return protocol.workspace_edit(found[0], rename_in(*found, params.new_name))
+            return protocol.workspace_edit(
+                found.document, rename_in(found.document, found.view, found.offset, params.new_name)
+            )
         except Error as error:
             raise JsonRpcException(error.message, _REQUEST_FAILED) from None
 
@@ -224,7 +235,7 @@ def _add_requests(server: Any, session: Session) -> None:
     @server.feature(types.TEXT_DOCUMENT_COMPLETION)
     def completion(params: types.CompletionParams) -> Any:
         found = at(params)
-        return [protocol.completion_item(p) for p in complete(*found[1:])] if found else []
+        return [protocol.completion_item(p) for p in complete(found.view, found.offset)] if found else []
 
     @server.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     def symbols(params: types.DocumentSymbolParams) -> Any:
@@ -233,31 +244,37 @@ def _add_requests(server: Any, session: Session) -> None:
         return [protocol.document_symbol(document, v, e) for v in views for e in outline(v)]  # type: ignore[arg-type]
 
 
-def _add_descriptions(server: Any, session: Session, at: Any) -> None:
+def _add_descriptions(server: Any, session: Session, at: Callable[[Any], _Found | None]) -> None:
     """The handlers about one name: its description, its declaration, its uses."""
     from lsprotocol import types
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     def describe(params: types.HoverParams) -> Any:
         found = at(params)
-        described = hover(*found[1:], session.proofs, session.origin(found[0])) if found else None
-        return protocol.hover_text(found[0], found[1], described) if found and described else None
+        described = (
+            hover(found.view, found.offset, session.proofs, session.origin(found.document)) if found else None
+        )
+        return protocol.hover_text(found.document, found.view, described) if found and described else None
 
     @server.feature(types.TEXT_DOCUMENT_DEFINITION)
     def define(params: types.DefinitionParams) -> Any:
         found = at(params)
-        place = definition(*found[1:], session.origin(found[0])) if found else None
-        return protocol.location(found[0], found[1], place) if found and place else None
+        place = definition(found.view, found.offset, session.origin(found.document)) if found else None
+        return protocol.location(found.document, found.view, place) if found and place else None
 
     @server.feature(types.TEXT_DOCUMENT_REFERENCES)
     def refer(params: types.ReferenceParams) -> Any:
         found = at(params)
-        places = references(*found[1:]) if found else []
+        places = references(found.view, found.offset) if found else []
         kept = places if params.context.include_declaration else places[1:]
-        return [protocol.location(*found[:2], place) for place in kept] if found else []
+        return [protocol.location(found.document, found.view, place) for place in kept] if found else []
 
     @server.feature(types.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT)
     def highlight(params: types.DocumentHighlightParams) -> Any:
         found = at(params)
-        places = references(*found[1:]) if found else []
-        return [types.DocumentHighlight(protocol.range_in(*found[:2], *p)) for p in places] if found else []
+        places = references(found.view, found.offset) if found else []
+        return (
+            [types.DocumentHighlight(protocol.range_in(found.document, found.view, *p)) for p in places]
+            if found
+            else []
+        )
