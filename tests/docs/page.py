@@ -1,9 +1,11 @@
-"""The blocks of a page: operators, Python, and the errors that a block gives."""
+"""The blocks of a page: operators, Python, and the outputs and errors that a block gives."""
 
 from __future__ import annotations
 
+import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,16 +18,18 @@ from texpr.ir.shapes import caller_shape, evaluate_size
 from texpr.ir.tensor import Program
 
 BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+RESULTS = ("output", "error")
 
 
 class Block(NamedTuple):
-    """A fenced block with the error that follows it, if one does."""
+    """A fenced block with the output and the error that follow it, if they do."""
 
     line: int
     kind: str
     options: dict[str, int]
     text: str
     error: str | None
+    output: str | None = None
 
 
 def blocks(path: Path, every: bool = False) -> list[Block]:
@@ -37,16 +41,26 @@ def blocks(path: Path, every: bool = False) -> list[Block]:
     text = path.read_text(encoding="utf-8")
     found = list(BLOCK.finditer(text))
     result = []
-    for match, after in zip(found, [*found[1:], None]):
+    for k, match in enumerate(found):
         kind, options, body = match.groups()
-        if kind == "error" or (options.strip() == "no-run" and not every):
+        if kind in RESULTS or (options.strip() == "no-run" and not every):
             continue
-        follows = after is not None and after[1] == "error" and not text[match.end() : after.start()].strip()
         pairs = (item.split("=") for item in options.replace("no-run", "").split())
         given = {name: int(value) for name, value in pairs}
-        error = after[3].rstrip("\n") if follows and after else None
-        result.append(Block(text.count("\n", 0, match.start()) + 1, kind, given, body, error))
+        shown = _results(text, found[k:])
+        line = text.count("\n", 0, match.start()) + 1
+        result.append(Block(line, kind, given, body, shown.get("error"), shown.get("output")))
     return result
+
+
+def _results(text: str, found: list[re.Match[str]]) -> dict[str, str]:
+    """The texts of the blocks of results that follow the first block without other text between."""
+    shown: dict[str, str] = {}
+    for before, match in zip(found, found[1:]):
+        if match[1] not in RESULTS or text[before.end() : match.start()].strip():
+            break
+        shown[match[1]] = match[3].rstrip("\n")
+    return shown
 
 
 def run_operators(block: Block) -> None:
@@ -71,24 +85,40 @@ def run_operators(block: Block) -> None:
 
 
 def run(page: Path, every: bool = False) -> dict[str, object]:
-    """Run the Python of a page, block by block, comparing the errors with those shown; what it
-    defines. With `every`, blocks marked `no-run` too.
+    """Run the operators and the Python of a page, block by block, comparing outputs and errors with
+    those shown; the names that the page defines. With `every`, blocks marked `no-run` too.
     """
     names: dict[str, object] = {}
     for block in blocks(page, every):
         if block.kind == "python":
             run_python(block, names)
+        elif block.kind == "texpr":
+            _compare(block, lambda block=block: run_operators(block))
     return names
 
 
 def run_python(block: Block, names: dict[str, object]) -> None:
-    """Run a block of Python, which gives the error that is shown behind it, or none."""
-    error = None
+    """Run a block of Python. It prints the output shown behind it, if one is shown, and gives the
+    error that is shown, or none.
+    """
+    _compare(block, lambda: exec(compile(block.text, "example.py", "exec"), names))
+
+
+def _compare(block: Block, action: Callable[[], object]) -> None:
+    printed, error = io.StringIO(), None
     try:
-        exec(compile(block.text, "example.py", "exec"), names)
+        with redirect_stdout(printed):
+            action()
     except tx.Error as e:
         error = str(e)
     assert error == block.error, f"line {block.line}"
+    if block.output is not None:
+        assert _stripped(printed.getvalue()) == _stripped(block.output), f"line {block.line}"
+
+
+def _stripped(text: str) -> list[str]:
+    """Lines without spaces at their ends, and without empty lines at the end."""
+    return [line.rstrip() for line in text.rstrip().split("\n")]
 
 
 def as_tuple(result: object) -> tuple[np.ndarray, ...]:

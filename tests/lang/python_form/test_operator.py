@@ -10,6 +10,7 @@ import copy
 import multiprocessing
 import pickle
 import re
+from typing import Annotated
 
 import numpy as np
 import pytest
@@ -405,3 +406,31 @@ def test_annotations_that_go_on(annotation, message):
     with pytest.raises(tx.Error) as e:
         tx.op(f)
     assert str(e.value).splitlines()[0] == message
+
+
+_FUTURE = """
+from __future__ import annotations
+from typing import Annotated, Any
+import typing
+import texpr as tx
+
+def twice(X: Annotated[Any, "f32[N]"], *, c: typing.Annotated[int, "i32"] = 2) -> Annotated[Any, "Y: f32[N]"]:
+    return lambda i: tx.f32(c) * X[i]
+"""
+
+
+@pytest.mark.parametrize("head", ["", "from __future__ import annotations"])
+def test_annotated_types_hold_the_text(head):
+    names: dict[str, object] = {}
+    exec(compile(_FUTURE.replace("from __future__ import annotations", head), "annotated.py", "exec"), names)
+    made = tx.op(names["twice"])
+    assert "op twice(X: f32[N]; c: i32 = 2) -> Y: f32[N]" in str(made)
+    assert made(np.ones(2, "f4")).tolist() == [2, 2]
+
+
+def test_an_annotated_type_without_text_is_no_type():
+    def f(X: Annotated[int, 3]) -> "Y: f32[N]":
+        return lambda i: X[i]
+
+    with pytest.raises(tx.Error, match="the annotation of `X` is"):
+        tx.op(f)

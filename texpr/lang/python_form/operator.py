@@ -339,15 +339,27 @@ def _text(name: str, annotation: object) -> str:
 
 
 def _unquoted(annotation: object) -> object:
-    """The text of an annotation: under `from __future__ import annotations` a text arrives with its
-    quotes.
+    """The text of an annotation: of `Annotated[Any, "f32[N]"]` the first text behind the type. Under
+    `from __future__ import annotations` the source arrives, a text with its quotes.
     """
     if not isinstance(annotation, str):
-        return annotation
+        texts = [t for t in getattr(annotation, "__metadata__", ()) if isinstance(t, str)]
+        return texts[0] if texts else annotation
     try:
-        return ast.literal_eval(annotation)
+        node = ast.parse(annotation.strip(), mode="eval").body
+        return _annotated(node) or ast.literal_eval(node)
     except (ValueError, SyntaxError):
         return annotation
+
+
+def _annotated(node: ast.expr) -> str | None:
+    """The text in the source of `Annotated[Any, "f32[N]"]`, None of any other source."""
+    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Tuple):
+        return None
+    if ast.unparse(node.value).rpartition(".")[2] != "Annotated":
+        return None
+    texts = [e.value for e in node.slice.elts if isinstance(e, ast.Constant) and isinstance(e.value, str)]
+    return texts[0] if texts else None
 
 
 def _listed(text: str) -> list[str]:
