@@ -43,9 +43,9 @@ ATTRIBUTES = {
     "m.wieght": "Linear has no `wieght`: did you mean `weight`?",
     "m.trian": "Linear has no `trian`: did you mean `train`?",
     "x.cuda": 'Tensor has no `cuda`: `x.to("cuda")` moves it',
-    "x.view": "Tensor has no `view`: did you mean `x.reshape(...)`?",
+    "x.resize": "Tensor has no `resize`: did you mean `x.reshape(...)`?",
     "x.detatch": "Tensor has no `detatch`: did you mean `detach`?",
-    "p.view": "Parameter has no `view`: did you mean `x.reshape(...)`?",
+    "p.resize": "Parameter has no `resize`: did you mean `x.reshape(...)`?",
     "f.compile": "Op has no `compile`: `tx.schedule(f).auto().compile()` makes a kernel",
     "k.llwm": "CompiledKernel has no `llwm`: did you mean `llvm`?",
     "nn.Lienar": "texpr.nn has no `Lienar`: did you mean `Linear`?",
@@ -62,7 +62,7 @@ ATTRIBUTES = {
     "nn.utils.clip_grad_norm": "texpr.nn.utils has no `clip_grad_norm`: did you mean `clip_grad_norm_`?",
     "nn.callbacks.EarlyStoping": "texpr.nn.training.callbacks has no `EarlyStoping`: did you mean "
     "`EarlyStopping`?",
-    "tx.zeros": "texpr has no `zeros`: make it with NumPy: `tx.tensor(np.zeros(...))`",
+    "tx.logspace": "texpr has no `logspace`: make it with NumPy: `tx.tensor(np.logspace(...))`",
     "tx.softmax": "texpr has no `softmax`: did you mean `texpr.ops.softmax`?",
     "tx.no_gard": "texpr has no `no_gard`: did you mean `no_grad`?",
     "tx.vmap": "texpr has no `vmap`: an operator takes any number of leading dimensions as a pack: X: "
@@ -96,9 +96,9 @@ ARGUMENTS = {
     "nn.Trainer(m, losss=1)": "Trainer has no argument `losss`; did you mean `loss`?",
     'tx.tensor([1], dtyp="f32")': "tensor has no argument `dtyp`; did you mean `dtype`?",
     "tx.grad(f, argnums=0)": "grad has no argument `argnums`; did you mean `wrt`?",
-    "x.sum(dim=0)": "sum has no argument `dim`; did you mean `axis`?",
-    "x.mean(keepdim=True)": "mean has no argument `keepdim`; did you mean `keepdims`?",
-    "p.sum(dim=0)": "sum has no argument `dim`; did you mean `axis`?",
+    "x.sum(axes=0)": "sum has no argument `axes`; did you mean `axis`?",
+    "x.mean(keep_dims=True)": "mean has no argument `keep_dims`; did you mean `keepdims`?",
+    "p.sum(axes=0)": "sum has no argument `axes`; did you mean `axis`?",
     's.split("i", factr=3)': "split has no argument `factr`; did you mean `factor`?",
     "ops.softmax(x, dim=0)": "softmax has no argument `dim`; did you mean `axis`?",
     "f(x, y=1)": "f has no argument `y`; known are X, out",
@@ -156,7 +156,7 @@ def test_classes_of_ones_own():
 
 def test_whoever_only_asks_is_told_nothing_is_there():
     assert (
-        not hasattr(HERE["x"], "view")
+        not hasattr(HERE["x"], "resize")
         and getattr(HERE["m"], "cuda", None) is None
         and not hasattr(nn, "Lienar")
     )

@@ -103,6 +103,13 @@ ML_DTYPES = {BF16: "bfloat16", F8E4M3: "float8_e4m3fn", F8E5M2: "float8_e5m2"}
 _FROM_ML_DTYPES = {name: t for t, name in ML_DTYPES.items()}
 
 
+def largest(t: DType) -> float:
+    """The largest finite number of a type of floats."""
+    if t.kind in _SMALL:
+        return _SMALL[t.kind].largest
+    return (2 - 2.0**-7) * 2.0**127 if t == BF16 else float(np.finfo(_NUMPY[t]).max)
+
+
 def numpy_dtype(t: DType) -> np.dtype:
     """The NumPy type that stores `t`, in native byte order. Types that NumPy lacks are stored as
     their bits (uint16, uint8).

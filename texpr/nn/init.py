@@ -5,7 +5,6 @@ The functions that end in `_` fill a parameter, a variable or an array in place 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from math import prod, sqrt
 from typing import TypeVar
@@ -13,36 +12,13 @@ from typing import TypeVar
 import numpy as np
 
 from texpr.graph import Variable
+from texpr.graph.lazy.random_numbers import generator as generator
+from texpr.graph.lazy.random_numbers import manual_seed as manual_seed
 from texpr.ir.dtypes import stored
 from texpr.support.errors import CallError
 from texpr.support.suggest import suggest_names
 
 Filled = TypeVar("Filled", Variable, np.ndarray)
-
-
-class _State(threading.local):
-    """The generator of a thread; every thread begins with seed 0."""
-
-    def __init__(self) -> None:
-        self.generator = np.random.default_rng(0)
-
-
-_state = _State()
-
-
-def manual_seed(seed: int) -> np.random.Generator:
-    """Start this thread's generator of first values anew. It begins with seed 0, so a program
-    without seeds repeats itself too.
-    """
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise CallError(f"the seed is {seed!r}, expected an integer of at least 0", code="seed")
-    _state.generator = np.random.default_rng(int(seed))
-    return _state.generator
-
-
-def generator() -> np.random.Generator:
-    """The generator that layers draw their first values from."""
-    return _state.generator
 
 
 def _fill(tensor: Filled, values: object) -> Filled:

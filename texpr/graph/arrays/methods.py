@@ -6,6 +6,7 @@ Nothing is changed in place: `x += y` makes `x` another tensor, and slices are v
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any, Self
 
 from texpr import ops
@@ -13,6 +14,7 @@ from texpr.graph.arrays import array_functions, binary, numpy_dispatch, ufuncs
 from texpr.graph.arrays.elementary import Elementary
 from texpr.graph.arrays.promotion import named
 from texpr.graph.arrays.recorded import Recorded, arithmetic, recorded
+from texpr.graph.arrays.torch_methods import TorchMethods
 from texpr.ir.dtypes import BOOL, I8, DType
 from texpr.support.elsewhere import TENSOR
 from texpr.support.errors import CallError
@@ -197,7 +199,7 @@ class ArrayOperators(Recorded):
 
 
 @suggests(TENSOR)
-class ArrayMethods(ArrayOperators, Elementary, Shaped):
+class ArrayMethods(ArrayOperators, TorchMethods, Elementary, Shaped):
     """Methods of values with a shape and a dtype that take part in calls of operators."""
 
     __slots__ = ()
@@ -226,11 +228,19 @@ class ArrayMethods(ArrayOperators, Elementary, Shaped):
             self, shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
         )
 
-    def flatten(self) -> Self:
+    def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Self:
+        """All elements in a line, or the axes from `start_dim` to `end_dim`, that one included."""
+        rank = max(self.ndim, 1)
+        (first,), (last,) = array_functions.axes_of(start_dim, rank), array_functions.axes_of(end_dim, rank)
+        if first > last:
+            raise CallError(f"axes from {start_dim} to {end_dim} of {rank}", code="axis")
+        return self.reshape(
+            (*self.shape[:first], prod(self.shape[first : last + 1]), *self.shape[last + 1 :])
+        )
+
+    def ravel(self) -> Self:
         """All elements in a line."""
         return self.reshape(-1)
-
-    ravel = flatten
 
     @recorded
     def transpose(self, *order: Any) -> Self:
@@ -423,10 +433,12 @@ class ArrayMethods(ArrayOperators, Elementary, Shaped):
         """max(x, 0), whose gradient at 0 is 0."""
         return array_functions.unary("relu", "max({0}, 0)", self, self.dtype)
 
+    @recorded
     def softmax(self, axis: int = -1) -> Self:
         """exp(x) over its sum along an axis."""
         return array_functions.softmax(ops.softmax, self, axis)
 
+    @recorded
     def log_softmax(self, axis: int = -1) -> Self:
         """The logarithm of softmax."""
         return array_functions.softmax(ops.log_softmax, self, axis)

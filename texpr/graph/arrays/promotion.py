@@ -96,6 +96,11 @@ def of_sum(t: DType) -> DType:
     return U64 if t.is_int else t
 
 
+def is_dtype(value: object) -> bool:
+    """True if a value names a dtype: of texpr, of NumPy, or by text."""
+    return isinstance(value, DType | np.dtype | type) or isinstance(value, str) and value in DTYPES
+
+
 def named(dtype: object) -> DType:
     """A dtype from its name, a NumPy dtype, or as it is. Names count bits: `i8` has 8 bits, which
     NumPy calls `i1`.

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from texpr.graph.arrays.argument_names import numpy_arguments, with_numpy_names
 from texpr.support.suggest import known_arguments
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -15,10 +16,12 @@ def recorded(method: Method) -> Method:
     """Mark a method that applies operators to its operands and looks at no value of a tensor: one
     may find the calls that it recorded before in the place of running the method.
     """
-    known = known_arguments(method)
+    known, name, renamed = known_arguments(method), method.__name__, numpy_arguments(method)
 
     @functools.wraps(method)
     def call(self: Any, *args: Any, **options: Any) -> Any:
+        if options and renamed:
+            options = with_numpy_names(name, options, renamed)
         return self.recorded_call(known, args, options)
 
     return call  # type: ignore[return-value]

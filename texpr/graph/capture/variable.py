@@ -11,6 +11,8 @@ import numpy as np
 
 from texpr.compiler import Op
 from texpr.graph.arrays.recording import active_capture
+from texpr.graph.arrays.size import Size
+from texpr.graph.capture.protocol import value_of
 from texpr.graph.capture.variable_methods import VariableMethods
 from texpr.ir.dtypes import DType, as_bits, from_numpy, numpy_dtype, readable, stored
 from texpr.runtime import gpu
@@ -200,8 +202,8 @@ class Variable(VariableMethods):
         return self._current.shape
 
     @property
-    def size(self) -> int:
-        return self._current.size
+    def size(self) -> Size:
+        return Size(self._current.size, self._current.shape)
 
     @property
     def ndim(self) -> int:
@@ -233,7 +235,9 @@ class Variable(VariableMethods):
         self, operator: Op, inputs: Mapping[str, object], constants: Mapping[str, object]
     ) -> object:
         capture = active_capture.get()
-        return NotImplemented if capture is None else capture.apply(operator, inputs, constants)
+        if capture is None:  # as a tensor, which passes gradients to the variable
+            return value_of(self).__texpr_call__(operator, inputs, constants)
+        return capture.apply(operator, inputs, constants)
 
     def __array__(self, dtype: object = None, copy: bool | None = None) -> np.ndarray:
         value = readable(np.asarray(self._current if copy else self.expose()), self.dtype)

@@ -13,10 +13,59 @@ of its arguments; afterwards a call is one native call.
 
 from texpr.graph.arrays.array_functions import where
 from texpr.graph.lazy import evaluation
+from texpr.graph.lazy.creation import (
+    arange,
+    cat,
+    concat,
+    empty,
+    empty_like,
+    eye,
+    full,
+    full_like,
+    linspace,
+    meshgrid,
+    ones,
+    ones_like,
+    stack,
+    zeros,
+    zeros_like,
+)
 from texpr.graph.lazy.jit_function import Jitted, jit
 from texpr.graph.lazy.lazy_tensor import Tensor, no_grad
 from texpr.graph.lazy.making import from_dlpack, tensor
+from texpr.graph.lazy.random_numbers import manual_seed, rand, randint, randn, randperm
 
 Tensor.engine = evaluation
+as_tensor = from_numpy = tensor
 
-__all__ = ["Jitted", "Tensor", "from_dlpack", "jit", "no_grad", "tensor", "where"]
+__all__ = [
+    "Jitted",
+    "Tensor",
+    "arange",
+    "as_tensor",
+    "cat",
+    "concat",
+    "empty",
+    "empty_like",
+    "eye",
+    "from_dlpack",
+    "from_numpy",
+    "full",
+    "full_like",
+    "jit",
+    "linspace",
+    "manual_seed",
+    "meshgrid",
+    "no_grad",
+    "ones",
+    "ones_like",
+    "rand",
+    "randint",
+    "randn",
+    "randperm",
+    "stack",
+    "tensor",
+    "where",
+    "zeros",
+    "zeros_like",
+]

@@ -14,6 +14,7 @@ from texpr import ops
 from texpr.compiler import CompiledKernel, Op
 from texpr.graph.arrays import array_functions
 from texpr.graph.arrays.cotangent import check_leaf, number_of, operand_of, weighted
+from texpr.graph.arrays.promotion import is_dtype
 from texpr.graph.arrays.recording import is_recording, recording
 from texpr.graph.capture.capture import resolve_program
 from texpr.graph.capture.symbolic import Symbolic
@@ -248,14 +249,24 @@ class Tensor(TensorValues, InPlaceOperators):
         node, value = self.node, self.value
         return device_of(value) if value is not None or node is None else node.device
 
-    def to(self, device: str) -> Tensor:
-        """The same values on another device, or this tensor if it is there. What waits is computed
-        first.
+    def to(self, device: Any = None, dtype: object = None) -> Tensor:
+        """The same values on another device or in another dtype, or this tensor if they are. What waits
+        is computed before it moves.
 
+        Args:
+            device: its name; a dtype, or a tensor for its device and dtype, stands here as well.
         Raises:
             CallError: there is no such device; a gradient would have to cross.
             ResourceError: the device cannot be used here, or has not enough memory.
         """
+        if isinstance(device, Tensor):
+            device, dtype = device.device, device.dtype
+        elif dtype is None and is_dtype(device):
+            device, dtype = None, device
+        found = self if dtype is None else self.astype(dtype)
+        return found if device is None else found._moved(device)
+
+    def _moved(self, device: str) -> Tensor:
         if gpu.full_name(device) == self.device:
             return self
         if self.requires_grad and not self.stops:

@@ -1,0 +1,194 @@
+"""Methods and arguments by torch's names: values as NumPy has them, gradients, and complaints."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import texpr as tx
+from texpr import nn
+
+A = np.random.default_rng(0).standard_normal((2, 3, 4)).astype("f4")
+M = np.array([[1.5, -2.0, 0.5], [0.0, 3.0, -1.0]], "f4")
+I = np.array([[0, 1, 1]])  # noqa: E741
+SAME = {
+    "a.view(6, 4)": "A.reshape(6, 4)",
+    "a.view_as(a.T)": "A.reshape(4, 3, 2)",
+    "a.permute(2, 0, 1)": "A.transpose(2, 0, 1)",
+    "a.permute((2, 0, 1))": "A.transpose(2, 0, 1)",
+    "a.mT": "A.swapaxes(-1, -2)",
+    "m.t()": "M.T",
+    "a.movedim(0, 2)": "np.moveaxis(A, 0, 2)",
+    "m.expand(2, -1, 3)": "np.broadcast_to(M, (2, 2, 3))",
+    "m.unbind(1)[2]": "M[:, 2]",
+    "a.narrow(2, 1, 2)": "A[:, :, 1:3]",
+    "a.narrow(-1, -3, 2)": "A[:, :, 1:3]",
+    "a.split(3, 2)[1]": "A[:, :, 3:]",
+    "a.split([1, 3], dim=-1)[1]": "A[:, :, 1:]",
+    "a.chunk(3, 2)[1]": "A[:, :, 2:4]",
+    "a.flatten(1)": "A.reshape(2, 12)",
+    "a.flatten(0, 1)": "A.reshape(6, 4)",
+    "a.flatten()": "A.reshape(-1)",
+    "m.contiguous()": "M",
+    "m.clone()": "M",
+    "m.double()": "M.astype('f8')",
+    "m.half()": "M.astype('f2')",
+    "m.long()": "M.astype('i8')",
+    "m.int()": "M.astype('i4')",
+    "m.short()": "M.astype('i2')",
+    "m.bool()": "M != 0",
+    "m.long().float()": "M.astype('i8').astype('f4')",
+    "m.type_as(a.double())": "M.astype('f8')",
+    "m.to('f64')": "M.astype('f8')",
+    "m.to(a.double())": "M.astype('f8')",
+    "m.clamp(min=0)": "M.clip(0, None)",
+    "m.clamp(-1, 1)": "M.clip(-1, 1)",
+    "m.add(m, alpha=2)": "3 * M",
+    "m.sub(1)": "M - 1",
+    "m.mul(m).div(2)": "M * M / 2",
+    "m.pow(2).neg()": "-(M**2)",
+    "m.remainder(2)": "M % 2",
+    "m.eq(0)": "M == 0",
+    "m.ne(0)": "M != 0",
+    "m.lt(1) & m.ge(0)": "(M < 1) & (M >= 0)",
+    "m.gt(1) | m.le(0)": "(M > 1) | (M <= 0)",
+    "m.mm(m.t())": "M @ M.T",
+    "a.bmm(a.mT)": "A @ A.swapaxes(-1, -2)",
+    "m[0].dot(m[1])": "M[0] @ M[1]",
+    "m[0].outer(m[1])": "np.outer(M[0], M[1])",
+    "a.reciprocal()": "1 / A",
+    "m.sign()": "np.sign(M)",
+    "m.trunc()": "np.trunc(M)",
+    "m.lerp(m * 3, 0.5)": "2 * M",
+    "(m / 0).nan_to_num()": "np.nan_to_num(M / np.float32(0))",
+    "(m / 0).nan_to_num(1.0, 2.0, 3.0)": "np.nan_to_num(M / np.float32(0), nan=1, posinf=2, neginf=3)",
+    "m.isclose(m + 1e-9)": "np.isclose(M, M)",
+    "m.isclose(m + 1)": "np.isclose(M, M + 1)",
+    "a.amax(dim=1)": "A.max(1)",
+    "a.amin((0, 2), keepdim=True)": "A.min((0, 2), keepdims=True)",
+    "a.sum(dim=1, keepdim=True)": "A.sum(1, keepdims=True)",
+    "a.mean(dim=(0, 2))": "A.mean((0, 2))",
+    "a.var(dim=0, correction=1)": "A.var(0, ddof=1)",
+    "a.std(dim=-1, correction=0)": "A.std(-1)",
+    "a.argmax(dim=2)": "A.argmax(2)",
+    "a.cumsum(dim=1)": "A.cumsum(1)",
+    "m.softmax(dim=1)": "np.exp(M) / np.exp(M).sum(1, keepdims=True)",
+    "m.log_softmax(dim=0)": "M - np.log(np.exp(M).sum(0))",
+    "a.logsumexp((0, 2))": "np.log(np.exp(A).sum((0, 2)))",
+    "a.logsumexp(1, keepdim=True)": "np.log(np.exp(A).sum(1, keepdims=True))",
+    "a.norm()": "np.linalg.norm(A)",
+    "m.norm(dim=1)": "np.linalg.norm(M, axis=1)",
+    "m.norm(1, dim=0, keepdim=True)": "np.abs(M).sum(0, keepdims=True)",
+    "m.norm(3, dim=1)": "np.linalg.norm(M, 3, axis=1)",
+    "m.norm(float('inf'))": "np.abs(M).max()",
+    "m.norm(0, dim=1)": "(M != 0).sum(1).astype('f4')",
+    "m.where(m > 0, 7.0)": "np.where(M > 0, M, np.float32(7))",
+    "m.masked_fill(m > 0, 7)": "np.where(M > 0, np.float32(7), M)",
+    "m.gather(0, I)": "np.take_along_axis(M, I, 0)",
+    "m.index_select(1, [2, 0])": "M[:, [2, 0]]",
+    "m.scatter(0, I, m[:1])": "np.array([[1.5, -2, 0.5], [0, -2, 0.5]], 'f4')",
+    "m.scatter_add(0, I, m[:1])": "np.array([[3, -2, 0.5], [0, 1, -0.5]], 'f4')",
+    "a.flip(0)": "A[::-1]",
+    "a.flip(0, 2)": "A[::-1, :, ::-1]",
+    "a.flip((0, 2))": "A[::-1, :, ::-1]",
+    "a.roll(1, 2)": "np.roll(A, 1, 2)",
+    "a.roll((-1, 7), (0, 1))": "np.roll(A, (-1, 7), (0, 1))",
+    "a.roll(5)": "np.roll(A, 5)",
+    "a.tril()": "np.tril(A)",
+    "a.triu(1)": "np.triu(A, 1)",
+}
+
+
+@pytest.mark.parametrize("text", SAME)
+def test_values(text: str):
+    names = {"a": tx.tensor(A), "m": tx.tensor(M), "I": I, "A": A, "M": M, "np": np}
+    with np.errstate(all="ignore"):
+        found, expected = eval(text, names).numpy(), eval(SAME[text], names)
+    assert found.shape == np.shape(expected) and found.dtype == np.asarray(expected).dtype
+    np.testing.assert_allclose(found, expected, rtol=2e-6, atol=1e-6)
+
+
+def test_sizes():
+    a = tx.tensor(A)
+    assert (a.size, a.size(), a.size(0), a.size(-1)) == (24, (2, 3, 4), 2, 4)
+    assert isinstance(a.size, int) and pickle.loads(pickle.dumps(a.size)) == 24
+    assert (a.dim(), a.numel(), a.nelement(), a.element_size()) == (3, 24, 24, 4)
+    assert a.is_floating_point() and not a.argmax(0).is_floating_point()
+    parameter = nn.Parameter(A)
+    assert (parameter.size, parameter.size(1), parameter.numel()) == (24, 3, 24)
+
+
+def test_values_that_are_computed_at_once():
+    m = tx.tensor(M)
+    assert m.allclose(m + 1e-9) is True and m.allclose(m + 1) is False
+    assert m.equal(M) and not m.equal(m + 1) and not m.equal(m[:, :2])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "w.view(6).norm()",
+        "w.permute(1, 0).clamp(-1, 1).sum()",
+        "w.norm(3, dim=0).sum()",
+        "w.logsumexp(dim=1).sum()",
+        "w.masked_fill(w > 0, 1.0).pow(2).sum()",
+        "w.gather(0, I).roll(1, 1).flip(0).sum(dim=1).mul(w[0, 0]).sum()",
+        "w.lerp(w * w, 0.3).sum()",
+    ],
+)
+def test_gradients_reach_parameters(text: str):
+    values = M.astype("f8") + 0.1
+
+    def loss(w: object) -> tx.Tensor:
+        return eval(text, {"w": w, "I": I})
+
+    p = nn.Parameter(values)
+    loss(p).backward()
+    for at in np.ndindex(values.shape):
+        step = np.zeros_like(values)
+        step[at] = 1e-6
+        high, low = (loss(tx.tensor(values + s)).item() for s in (step, -step))
+        assert p.grad.numpy()[at] == pytest.approx((high - low) / 2e-6, rel=1e-5, abs=1e-6)
+
+
+def test_a_norm_of_zero_has_a_gradient_of_zero():
+    x = tx.tensor(np.zeros(3), requires_grad=True)
+    x.norm().backward()
+    np.testing.assert_array_equal(x.grad.numpy(), 0)
+
+
+def test_operators_of_the_library_pass_gradients_to_parameters():
+    p = nn.Parameter(M)
+    (tx.ops.softmax(p) * M).sum().backward()
+    s = np.exp(M) / np.exp(M).sum(1, keepdims=True)
+    np.testing.assert_allclose(p.grad.numpy(), s * (M - (s * M).sum(1, keepdims=True)), atol=1e-6)
+
+
+COMPLAINTS = {
+    "m.max(dim=1)": "torch's max over `dim` gives two tensors; x.amax(dim=1) is the largest, "
+    "x.argmax(dim=1) its place; x.max(axis=1) is NumPy's",
+    "m.std(dim=1)": "std over `dim` without `correction`: torch divides by n - 1, NumPy by n; "
+    "x.std(dim=0, correction=1), or x.std(axis=0)",
+    "m.sum(dim=1, axis=1)": "sum has `dim` and `axis`, which are one argument; ",
+    "a.t()": "t() of 3 axes; x.T, or x.swapaxes(-1, -2)",
+    "m.norm(-1)": "the norm with p = -1; p is 0, 1, 2, ..., or inf",
+    "m.split(0)": "parts of 0 places; one place or more",
+    "m.split([1, 2])": "parts of [1, 2] places of an axis of 2; ",
+    "m.narrow(1, 2, 2)": "2 places from 2 on of an axis of 3; ",
+    "m.gather(0, m)": "places of f32; places are integers",
+    "m.view(4)": "6 elements of [2, 3] do not become [4]; one extent may be -1",
+}
+
+
+@pytest.mark.parametrize("text", COMPLAINTS)
+def test_complaints(text: str):
+    with pytest.raises(tx.CallError) as e:
+        eval(text, {"m": tx.tensor(M), "a": tx.tensor(A)})
+    assert f"{e.value.message}; {e.value.help}" == COMPLAINTS[text]
+
+
+def test_in_traced_functions():
+    f = tx.jit(lambda x: x.view(3, 2).permute(1, 0).norm(dim=1) + x.size(0))
+    np.testing.assert_allclose(f(M), np.linalg.norm(M.reshape(3, 2).T, axis=1) + 2, rtol=1e-6)

@@ -1,0 +1,409 @@
+"""Methods of tensors by torch's names. Each is one of NumPy's, or an operator of the library."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, Self
+
+from texpr import ops
+from texpr.graph.arrays import array_functions, binary
+from texpr.graph.arrays.array_functions import axes_of
+from texpr.graph.arrays.recorded import Recorded, recorded
+from texpr.graph.arrays.size import Size
+from texpr.ir.dtypes import BOOL, I64, DType, largest
+from texpr.support.errors import CallError
+
+Axis = int | tuple[int, ...] | list[int] | None
+
+
+class TorchDtypes:
+    """Conversions, which torch names after the types of C. A class of their own: their names hide those
+    of Python's types.
+    """
+
+    __slots__ = ()
+
+    def float(self: Any) -> Any:
+        """As f32."""
+        return self.astype("f32")
+
+    def double(self: Any) -> Any:
+        """As f64."""
+        return self.astype("f64")
+
+    def half(self: Any) -> Any:
+        """As f16."""
+        return self.astype("f16")
+
+    def bfloat16(self: Any) -> Any:
+        """As bf16."""
+        return self.astype("bf16")
+
+    def long(self: Any) -> Any:
+        """As i64."""
+        return self.astype("i64")
+
+    def int(self: Any) -> Any:
+        """As i32."""
+        return self.astype("i32")
+
+    def short(self: Any) -> Any:
+        """As i16."""
+        return self.astype("i16")
+
+    def bool(self: Any) -> Any:
+        """As truth values: True where an element is not 0."""
+        return self.astype("bool")
+
+    def type_as(self: Any, other: Any) -> Any:
+        """In the dtype of another tensor."""
+        return self.astype(other.dtype)
+
+
+class TorchMethods(TorchDtypes, Recorded):
+    """Methods that torch has beside those of NumPy."""
+
+    __slots__ = ()
+    shape: tuple[int, ...]
+    dtype: DType
+
+    @property
+    def size(self) -> Size:
+        """The number of elements; called, the shape: `x.size()`, `x.size(0)`."""
+        return Size(prod(self.shape), self.shape)
+
+    def dim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    ndimension = dim
+
+    def numel(self) -> int:
+        """Number of elements."""
+        return prod(self.shape)
+
+    nelement = numel
+
+    def is_floating_point(self) -> bool:
+        """True if the dtype is of floats."""
+        return self.dtype.is_float
+
+    def element_size(self) -> int:
+        """Bytes of an element."""
+        return self.dtype.bytes
+
+    # Shapes
+
+    def view(self: Any, *shape: Any) -> Any:
+        """`reshape`: a value of its own, as all tensors are."""
+        return self.reshape(*shape)
+
+    def view_as(self: Any, other: Any) -> Any:
+        """The same elements in the shape of another tensor."""
+        return self.reshape(other.shape)
+
+    reshape_as = view_as
+
+    def permute(self: Any, *dims: Any) -> Any:
+        """Axis k of the result is axis `dims[k]`."""
+        return self.transpose(tuple(dims[0]) if len(dims) == 1 and not isinstance(dims[0], int) else dims)
+
+    def t(self: Any) -> Any:
+        """A matrix transposed.
+
+        Raises:
+            CallError: more than two axes.
+        """
+        if len(self.shape) > 2:
+            raise CallError(f"t() of {len(self.shape)} axes", code="axis", help="x.T, or x.swapaxes(-1, -2)")
+        return self.T
+
+    @property
+    def mT(self: Any) -> Any:  # noqa: N802
+        """The last two axes exchanged."""
+        return self.swapaxes(-1, -2)
+
+    def movedim(self: Any, source: Any, destination: Any) -> Any:
+        """Axes moved to other places, the others in their order."""
+        import numpy as np
+
+        return np.moveaxis(self, source, destination)
+
+    def expand(self: Any, *shape: Any) -> Any:
+        """Repeated along axes of extent 1, and along new ones in front; -1 keeps an extent."""
+        wanted = list(shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape)
+        new = len(wanted) - len(self.shape)
+        extents = [None] * max(new, 0) + list(self.shape)
+        return self.broadcast_to(
+            tuple(own if n == -1 and own is not None else n for n, own in zip(wanted, extents))
+        )
+
+    def expand_as(self: Any, other: Any) -> Any:
+        """Repeated to the shape of another tensor."""
+        return self.broadcast_to(other.shape)
+
+    def unbind(self: Any, dim: int = 0) -> tuple[Any, ...]:
+        """The parts at each place of an axis."""
+        (k,) = axes_of(dim, len(self.shape))
+        return tuple(self[(slice(None),) * k + (n,)] for n in range(self.shape[k]))
+
+    def narrow(self: Any, dim: int, start: int, length: int) -> Any:
+        """`length` places of an axis from `start` on."""
+        (k,) = axes_of(dim, len(self.shape))
+        extent = self.shape[k]
+        first = start + extent if start < 0 else start
+        if length < 0 or not 0 <= first <= extent - length:
+            raise CallError(f"{length} places from {start} on of an axis of {extent}", code="index")
+        return self[(slice(None),) * k + (slice(first, first + length),)]
+
+    def split(self: Any, size: int | list[int] | tuple[int, ...], dim: int = 0) -> tuple[Any, ...]:
+        """Parts of `size` places, the last one of what is left; or of the sizes that are listed."""
+        (k,) = axes_of(dim, len(self.shape))
+        extent = self.shape[k]
+        if isinstance(size, int):
+            if size < 1:
+                raise CallError(f"parts of {size} places", code="arguments", help="one place or more")
+            sizes = [min(size, extent - at) for at in range(0, extent, size)] or [0]
+        else:
+            sizes = list(size)
+        if sum(sizes) != extent:
+            raise CallError(f"parts of {sizes} places of an axis of {extent}", code="shape")
+        return tuple(self.narrow(k, sum(sizes[:n]), part) for n, part in enumerate(sizes))
+
+    def chunk(self: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
+        """At most so many parts, all but the last one of equal size."""
+        if chunks < 1:
+            raise CallError(f"{chunks} parts", code="arguments", help="one part or more")
+        return self.split(max(-(-self.shape[axes_of(dim, len(self.shape))[0]] // chunks), 1), dim)
+
+    def contiguous(self) -> Self:
+        """This tensor: elements always lie in the order C of memory."""
+        return self
+
+    def clone(self: Any) -> Any:
+        """The same values as a tensor of its own, through which gradients flow."""
+        return array_functions.itself(self)
+
+    # Values
+
+    def clamp(self: Any, min: object = None, max: object = None) -> Any:  # noqa: A002
+        """Not below `min`, not above `max`."""
+        return self.clip(min, max)
+
+    def add(self: Any, other: object, *, alpha: Any = 1) -> Any:
+        """x + alpha other."""
+        return self + (other if alpha == 1 else other * alpha)
+
+    def sub(self: Any, other: object, *, alpha: Any = 1) -> Any:
+        """x - alpha other."""
+        return self - (other if alpha == 1 else other * alpha)
+
+    def mul(self: Any, other: object) -> Any:
+        """x times other."""
+        return self * other
+
+    def div(self: Any, other: object) -> Any:
+        """x over other."""
+        return self / other
+
+    def pow(self: Any, exponent: object) -> Any:
+        """x to a power."""
+        return self**exponent
+
+    def neg(self: Any) -> Any:
+        """-x."""
+        return -self
+
+    def remainder(self: Any, other: object) -> Any:
+        """x modulo other, with the sign of other."""
+        return self % other
+
+    def eq(self: Any, other: object) -> Any:
+        """True where elements are equal."""
+        return binary.compare("equal", self, other)
+
+    def ne(self: Any, other: object) -> Any:
+        """True where elements differ."""
+        return binary.compare("not_equal", self, other)
+
+    def lt(self: Any, other: object) -> Any:
+        """True where x is less."""
+        return self < other
+
+    def le(self: Any, other: object) -> Any:
+        """True where x is less or equal."""
+        return self <= other
+
+    def gt(self: Any, other: object) -> Any:
+        """True where x is greater."""
+        return self > other
+
+    def ge(self: Any, other: object) -> Any:
+        """True where x is greater or equal."""
+        return self >= other
+
+    def matmul(self: Any, other: object) -> Any:
+        """x @ other, leading axes broadcast."""
+        return self @ other
+
+    mm = bmm = mv = matmul
+
+    def dot(self: Any, other: Any) -> Any:
+        """The sum of products of two vectors."""
+        if len(self.shape) != 1 or len(other.shape) != 1:
+            raise CallError("dot of tensors with several axes", code="shape", help="x @ y")
+        return self @ other
+
+    def outer(self: Any, other: Any) -> Any:
+        """Products of all pairs of elements of two vectors."""
+        return self.reshape(-1, 1) * array_functions.operand(other).reshape(1, -1)
+
+    def reciprocal(self: Any) -> Any:
+        """1 over x."""
+        return 1 / self
+
+    def sign(self: Any) -> Any:
+        """-1, 0 or 1."""
+        return ops.sign(self)
+
+    def trunc(self: Any) -> Any:
+        """Without the fraction."""
+        return ops.trunc(self) if self.dtype.is_float else array_functions.itself(self)
+
+    def lerp(self: Any, end: Any, weight: Any) -> Any:
+        """x + weight (end - x)."""
+        return self + weight * (end - self)
+
+    def nan_to_num(self: Any, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+        """Numbers in place of NaN and infinities: 0, and the largest and least of the dtype."""
+        if not self.dtype.is_float:
+            return array_functions.itself(self)
+        most = largest(self.dtype)
+        top, least = most if posinf is None else posinf, -most if neginf is None else neginf
+        finite = array_functions.where(self.isnan(), nan, self)
+        above = array_functions.where(finite == float("inf"), top, finite)
+        return array_functions.where(above == float("-inf"), least, above)
+
+    def isclose(self: Any, other: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False) -> Any:
+        """True where |x - other| <= atol + rtol |other|, or both are the same infinity."""
+        y = array_functions.operand(other)
+        near = (abs(self - y) <= atol + rtol * abs(y)) & (self.isfinite() & _finite(y))
+        same = near | (self == y)
+        return same | (self.isnan() & (y != y)) if equal_nan else same
+
+    def allclose(self: Any, other: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False) -> Any:
+        """True if `isclose` holds for all elements: computed now."""
+        return self.isclose(other, rtol, atol, equal_nan).all().item()
+
+    def equal(self: Any, other: Any) -> Any:
+        """True if shape and elements are equal: computed now."""
+        y = array_functions.operand(other)
+        return tuple(y.shape) == self.shape and (self == y).all().item()
+
+    # Reductions
+
+    @recorded
+    def amax(self, axis: Axis = None, keepdims: Any = False) -> Self:
+        """The largest over some axes, or all."""
+        return array_functions.reduce("max", self, axis, keepdims)
+
+    @recorded
+    def amin(self, axis: Axis = None, keepdims: Any = False) -> Self:
+        """The smallest over some axes, or all."""
+        return array_functions.reduce("min", self, axis, keepdims)
+
+    @recorded
+    def norm(self: Any, p: Any = 2, axis: Axis = None, keepdims: Any = False) -> Any:
+        """The p-norm over some axes, or all: (sum |x|^p)^(1/p). Its gradient is 0 where it is 0."""
+        x = self if self.dtype.is_float else self.astype("f32")
+        if p in (float("inf"), "inf"):
+            return abs(x).max(axis, keepdims)
+        if p == 1:
+            return abs(x).sum(axis, keepdims)
+        if p == 0:
+            return (x != 0).sum(axis, keepdims).astype(x.dtype)
+        if not isinstance(p, int | float) or p < 0:
+            raise CallError(f"the norm with p = {p!r}", code="arguments", help="p is 0, 1, 2, ..., or inf")
+        total = (x * x if p == 2 else abs(x) ** p).sum(axis, keepdims)
+        positive = total > 0
+        root = array_functions.where(positive, total, 1)
+        root = root.sqrt() if p == 2 else root ** (1 / p)
+        return array_functions.where(
+            positive | total.isnan(), array_functions.where(total.isnan(), total, root), 0
+        )
+
+    @recorded
+    def logsumexp(self: Any, axis: Axis = None, keepdims: Any = False) -> Any:
+        """The logarithm of the sum of exponentials over some axes, or all; never overflows."""
+        axes = axes_of(axis, len(self.shape))
+        found = self if self.dtype.is_float else self.astype("f32")
+        for k in reversed(axes):
+            found = ops.logsumexp(found, axis=k)
+        return found.expand_dims(tuple(axes)) if keepdims and axes else found
+
+    # Places
+
+    def where(self: Any, condition: object, other: object) -> Any:
+        """x where the condition holds, `other` elsewhere."""
+        return array_functions.where(condition, self, other)
+
+    def masked_fill(self: Any, mask: object, value: object) -> Any:
+        """`value` where the mask holds, x elsewhere."""
+        return array_functions.where(mask, value, self).astype(self.dtype)
+
+    def gather(self: Any, dim: Any, index: Any) -> Any:
+        """x at places along an axis: `y[i][j] = x[index[i][j]][j]` for axis 0."""
+        return ops.gather(self, _places(index), axis=axes_of(dim, len(self.shape))[0])
+
+    def index_select(self: Any, dim: Any, index: Any) -> Any:
+        """The parts at places of an axis."""
+        return ops.index_select(self, _places(index), axis=axes_of(dim, len(self.shape))[0])
+
+    def scatter(self: Any, dim: Any, index: Any, src: Any) -> Any:
+        """x with elements replaced at places along an axis; the last of several at one place counts."""
+        return ops.scatter(self, _places(index), src, axis=axes_of(dim, len(self.shape))[0])
+
+    def scatter_add(self: Any, dim: Any, index: Any, src: Any) -> Any:
+        """x with elements added at places along an axis."""
+        return ops.scatter_add(self, _places(index), src, axis=axes_of(dim, len(self.shape))[0])
+
+    def flip(self: Any, *dims: Any) -> Any:
+        """Axes in the opposite order."""
+        turned = axes_of(dims[0] if len(dims) == 1 else dims, len(self.shape))
+        return self[
+            tuple(slice(None, None, -1) if k in turned else slice(None) for k in range(len(self.shape)))
+        ]
+
+    def roll(self: Any, shifts: Any, dims: Any = None) -> Any:
+        """Elements moved along axes, those that leave coming back at the other end."""
+        if dims is None:
+            return self.reshape(-1).roll(shifts, 0).reshape(self.shape)
+        result = self
+        for shift, dim in zip(
+            *(v if isinstance(v, tuple | list) else (v,) for v in (shifts, dims)), strict=True
+        ):
+            (k,) = axes_of(dim, len(self.shape))
+            extent = max(self.shape[k], 1)
+            result = ops.roll(result, axis=k, shift=shift % extent)
+        return result
+
+    def tril(self: Any, diagonal: Any = 0) -> Any:
+        """Matrices with 0 above a diagonal."""
+        return ops.tril(self, k=diagonal)
+
+    def triu(self: Any, diagonal: Any = 0) -> Any:
+        """Matrices with 0 below a diagonal."""
+        return ops.triu(self, k=diagonal)
+
+
+def _places(index: Any) -> Any:
+    found = array_functions.operand(index)
+    if array_functions.dtype_of(found) == BOOL or array_functions.dtype_of(found).is_float:
+        raise CallError(
+            f"places of {array_functions.dtype_of(found)}", code="index", help="places are integers"
+        )
+    return array_functions.cast_any(found, I64)
+
+
+def _finite(x: Any) -> Any:
+    return x.isfinite() if hasattr(x, "isfinite") else abs(x) < float("inf")

@@ -1,0 +1,220 @@
+"""Tensors that are made from a shape: zeros, ranges, unit matrices, and functions that join tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from texpr.graph.arrays import array_functions, numpy_dispatch
+from texpr.graph.arrays.promotion import named
+from texpr.graph.lazy.lazy_tensor import Tensor
+from texpr.graph.lazy.making import of_bits, tensor
+from texpr.ir.dtypes import F32, I64, DType, stored
+from texpr.support.errors import CallError
+from texpr.support.options import current
+
+
+def extents(shape: Sequence[Any]) -> tuple[int, ...]:
+    """A shape that is given as numbers, or as one tuple or list of them.
+
+    Raises:
+        CallError: no integers of at least 0.
+    """
+    given = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
+    if any(isinstance(n, bool) or not hasattr(n, "__index__") or n.__index__() < 0 for n in given):
+        raise CallError(
+            f"the shape {tuple(given)!r} is not made of integers of at least 0",
+            code="shape",
+            help="tx.zeros(2, 3), or tx.zeros((2, 3))",
+        )
+    return tuple(n.__index__() for n in given)
+
+
+def full(
+    size: Any,
+    fill_value: float,
+    *,
+    dtype: object = None,
+    device: str | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor of one number; f32 for a float, i64 for an integer, bool for a truth value.
+
+    Args:
+        size: the shape.
+    """
+    t = named(dtype) if dtype is not None else _of_number(fill_value)
+    return _made(
+        np.full(extents((size,) if isinstance(size, tuple | list) else (size,)), fill_value),
+        t,
+        device,
+        requires_grad,
+    )
+
+
+def zeros(
+    *size: Any, dtype: object = "f32", device: str | None = None, requires_grad: bool = False
+) -> Tensor:
+    """A tensor of zeros.
+
+    Args:
+        size: the extents, as numbers or as one tuple.
+    """
+    return full(extents(size), 0, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+def ones(*size: Any, dtype: object = "f32", device: str | None = None, requires_grad: bool = False) -> Tensor:
+    """A tensor of ones; arguments as of `zeros`."""
+    return full(extents(size), 1, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+def empty(
+    *size: Any, dtype: object = "f32", device: str | None = None, requires_grad: bool = False
+) -> Tensor:
+    """A tensor whose values nobody should rely on: zeros. Arguments as of `zeros`."""
+    return zeros(*size, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+def zeros_like(
+    x: Any, *, dtype: object = None, device: str | None = None, requires_grad: bool = False
+) -> Tensor:
+    """Zeros in the shape, dtype and place of another tensor."""
+    return full_like(x, 0, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+def ones_like(
+    x: Any, *, dtype: object = None, device: str | None = None, requires_grad: bool = False
+) -> Tensor:
+    """Ones in the shape, dtype and place of another tensor."""
+    return full_like(x, 1, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+def empty_like(
+    x: Any, *, dtype: object = None, device: str | None = None, requires_grad: bool = False
+) -> Tensor:
+    """A tensor whose values nobody should rely on, in the shape of another: zeros."""
+    return full_like(x, 0, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+def full_like(
+    x: Any, fill_value: float, *, dtype: object = None, device: str | None = None, requires_grad: bool = False
+) -> Tensor:
+    """One number in the shape, dtype and place of another tensor."""
+    given = array_functions.operand(x)
+    t = named(dtype) if dtype is not None else array_functions.dtype_of(given)
+    place = getattr(given, "device", None) if device is None else device
+    place = place if isinstance(place, str) and not isinstance(given, np.ndarray) else device
+    return full(tuple(given.shape), fill_value, dtype=t, device=place, requires_grad=requires_grad)
+
+
+def arange(
+    start: float,
+    stop: float | None = None,
+    step: float = 1,
+    *,
+    dtype: object = None,
+    device: str | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """start, start + step, ... below `stop`; from 0 if one number is given. i64 for integers, else f32.
+
+    Raises:
+        CallError: the step is 0.
+    """
+    first, end = (0, start) if stop is None else (start, stop)
+    if not step:
+        raise CallError("arange with a step of 0", code="arguments")
+    whole = all(isinstance(n, int | np.integer) for n in (first, end, step))
+    t = named(dtype) if dtype is not None else I64 if whole else F32
+    return _made(np.arange(first, end, step), t, device, requires_grad)
+
+
+def linspace(
+    start: float,
+    stop: float,
+    num: int,
+    *,
+    endpoint: bool = True,
+    dtype: object = "f32",
+    device: str | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """`num` numbers at equal distances from `start` to `stop`, that one included unless `endpoint` is
+    False.
+    """
+    return _made(np.linspace(start, stop, num, endpoint=endpoint), named(dtype), device, requires_grad)
+
+
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    k: int = 0,
+    dtype: object = "f32",
+    device: str | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A matrix of n rows and m columns (n) with ones on a diagonal, `k` places right of the main one."""
+    return _made(np.eye(n, m, k), named(dtype), device, requires_grad)
+
+
+def concat(tensors: Sequence[Any], axis: int | None = 0, *, dim: int | None = None) -> Tensor:
+    """Tensors one behind the other along an axis; None makes lines of them first. `dim` is `axis`.
+
+    Raises:
+        CallError: no tensors, or their shapes do not fit.
+    """
+    return _joined(np.concatenate, tensors, axis if dim is None else dim)
+
+
+cat = concat
+
+
+def stack(tensors: Sequence[Any], axis: int = 0, *, dim: int | None = None) -> Tensor:
+    """Tensors of one shape side by side along a new axis. `dim` is `axis`.
+
+    Raises:
+        CallError: no tensors, or their shapes differ.
+    """
+    return _joined(np.stack, tensors, axis if dim is None else dim)
+
+
+def meshgrid(*tensors: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
+    """Vectors as coordinates of a grid. The first two axes are exchanged for "xy", as NumPy does by
+    default; torch's default is "ij".
+
+    Raises:
+        CallError: a tensor with several axes.
+    """
+    if indexing not in ("xy", "ij"):
+        raise CallError(f"indexing is {indexing!r}", code="arguments", help='"xy" or "ij"')
+    vectors = [_tensor(x).reshape(-1) for x in tensors]
+    rank = len(vectors)
+    order = [1, 0, *range(2, rank)] if indexing == "xy" and rank > 1 else list(range(rank))
+    shape = tuple(vectors[k].shape[0] for k in order)
+    return tuple(
+        v.reshape(tuple(-1 if order[k] == n else 1 for k in range(rank))).broadcast_to(shape)
+        for n, v in enumerate(vectors)
+    )
+
+
+def _joined(function: Any, tensors: Sequence[Any], axis: int | None) -> Tensor:
+    given = list(tensors)
+    if not given:
+        raise CallError(f"{function.__name__} of no tensors", code="arguments")
+    return numpy_dispatch.FUNCTIONS[function]([_tensor(x) for x in given], axis)
+
+
+def _tensor(x: Any) -> Any:
+    found = array_functions.operand(x)
+    return tensor(found) if isinstance(found, np.ndarray | bool | int | float) else found
+
+
+def _of_number(value: object) -> DType:
+    return named("bool") if isinstance(value, bool | np.bool_) else I64 if isinstance(value, int) else F32
+
+
+def _made(array: np.ndarray, t: DType, device: str | None, requires_grad: bool) -> Tensor:
+    return of_bits(stored(array, t), t, requires_grad, current().device if device is None else device)

@@ -1,0 +1,133 @@
+"""Tensors of random numbers, and the generator of each thread that draws them and the first values of
+layers.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+
+from texpr.graph.arrays.promotion import named
+from texpr.graph.arrays.recording import active_capture
+from texpr.graph.lazy.creation import extents
+from texpr.graph.lazy.lazy_tensor import Tensor
+from texpr.graph.lazy.making import of_bits
+from texpr.ir.dtypes import stored
+from texpr.support.errors import CallError
+from texpr.support.options import current
+
+
+class _State(threading.local):
+    """The generator of a thread; every thread begins with seed 0."""
+
+    def __init__(self) -> None:
+        self.generator = np.random.default_rng(0)
+
+
+_state = _State()
+
+
+def manual_seed(seed: int) -> np.random.Generator:
+    """Start this thread's generator anew: of `rand` and its kin, and of the first values of layers. It
+    begins with seed 0, so a program without seeds repeats itself too.
+
+    Raises:
+        CallError: no integer of at least 0.
+    """
+    _state.generator = _seeded(seed)
+    return _state.generator
+
+
+def generator() -> np.random.Generator:
+    """The generator of this thread."""
+    return _state.generator
+
+
+def _seeded(seed: object) -> np.random.Generator:
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise CallError(f"the seed is {seed!r}, expected an integer of at least 0", code="seed")
+    return np.random.default_rng(int(seed))
+
+
+def rand(
+    *shape: Any,
+    seed: int | None = None,
+    dtype: object = "f32",
+    device: str | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Numbers that are even over 0 <= x < 1.
+
+    Args:
+        shape: the extents, as numbers or as one tuple.
+        seed: of a generator of this call's own; None for the one of this thread (`manual_seed`).
+    """
+    return _floats(_source(seed).random(extents(shape)), dtype, device, requires_grad)
+
+
+def randn(
+    *shape: Any,
+    seed: int | None = None,
+    dtype: object = "f32",
+    device: str | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Normal numbers with mean 0 and variance 1; arguments as of `rand`."""
+    return _floats(_source(seed).standard_normal(extents(shape)), dtype, device, requires_grad)
+
+
+def randint(
+    low: int,
+    high: int | None = None,
+    size: Any = (),
+    *,
+    seed: int | None = None,
+    dtype: object = "i64",
+    device: str | None = None,
+) -> Tensor:
+    """Integers that are even over low <= n < high, or below `low` if that is the only bound.
+
+    Args:
+        size: the shape.
+    Raises:
+        CallError: there is no integer between the bounds, or one does not fit `dtype`.
+    """
+    if isinstance(high, tuple | list):  # torch's randint(high, size)
+        high, size = None, high
+    lo, hi = (0, low) if high is None else (low, high)
+    if hi <= lo:
+        raise CallError(f"no integer n has {lo} <= n < {hi}", code="arguments")
+    drawn = _source(seed).integers(lo, hi, extents((size,)) if size != () else ())
+    t = named(dtype)
+    return of_bits(stored(np.asarray(drawn), t), t, False, current().device if device is None else device)
+
+
+def randperm(n: int, *, seed: int | None = None, device: str | None = None) -> Tensor:
+    """0 to n - 1 in a random order, i64."""
+    drawn = _source(seed).permutation(n).astype(np.int64)
+    return of_bits(drawn, named("i64"), False, current().device if device is None else device)
+
+
+def _source(seed: int | None) -> np.random.Generator:
+    """The generator to draw from.
+
+    Raises:
+        CallError: while a function is traced, whose calls would all have the same numbers.
+    """
+    if active_capture.get() is not None:
+        raise CallError(
+            "random numbers inside of a function that is traced: each call would have the same",
+            code="random",
+            help="pass them as an argument, or a seed: ops.random_normal(...), nn.Dropout",
+        )
+    return generator() if seed is None else _seeded(seed)
+
+
+def _floats(drawn: Any, dtype: object, device: str | None, requires_grad: bool) -> Tensor:
+    t = named(dtype)
+    if not t.is_float:
+        raise CallError(f"random numbers as {t}", code="dtype", help="tx.randint draws integers")
+    place = current().device if device is None else device
+    return of_bits(stored(np.asarray(drawn), t), t, requires_grad, place)
