@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 SOURCES = Path(__file__).resolve().parents[1] / "texpr" / "runtime" / "native"
-UNITS = ("library", "value_checks")
+UNITS = ("library", "value_checks", "sorting")
 HOSTS = ("x86_64", "aarch64")
 VERSION = "19.1.7"
 """The version of clang. LLVM reads the text of older versions, so it must not be newer than the
@@ -78,7 +78,7 @@ def version(compiler: str) -> str:
 
 def path(unit: str, host: str) -> Path:
     """The file with the LLVM IR of a translation unit for a host."""
-    return SOURCES / f"{unit}-{host}.ll"
+    return SOURCES / "ir" / f"{unit}-{host}.ll"
 
 
 def digest() -> str:

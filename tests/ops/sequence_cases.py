@@ -176,4 +176,48 @@ def scans() -> Iterator[Case]:
         yield Case("linear_scan", (between(-1, 1, *shape), normal(*shape)), scanned, slack=4)
 
 
-CASES = (*attention(), *recurrent(), *scans())
+def running_places(x: Array, axis: int, function: np.ufunc) -> tuple[Array, Array]:
+    """Running extremes, and the place of the last element that equals each."""
+    values, rows = function.accumulate(x, axis), np.moveaxis(x, axis, -1)
+    extremes = np.moveaxis(values, axis, -1)
+    places = np.where(rows == extremes, np.arange(rows.shape[-1]), 0)
+    return values, np.moveaxis(np.maximum.accumulate(places, -1), -1, axis)
+
+
+def orders() -> Iterator[Case]:
+    for shape, axis in (((3, 5), 0), ((2, 7, 3), 1), ((33,), 0)):
+        where: dict[str, object] = {"axis": axis}
+        for name, f in (("cummax_places", np.maximum), ("cummin_places", np.minimum)):
+            yield Case(
+                name,
+                (small(*shape),),
+                lambda x, a=axis, f=f: running_places(x, a, f),
+                where,
+                ("f4", "f8", "i4"),
+            )
+        yield Case(
+            "logcumsumexp", (normal(*shape),), lambda x, a=axis: np.logaddexp.accumulate(x, a), where, slack=8
+        )
+    numbers = ("f4", "f8", "i4", "i1", "u2", "i8", "u8")
+    for shape in ((3, 5), (40,), (2, 3, 300), (2, 0)):
+        yield Case("argsort", (small(*shape),), lambda x: np.argsort(x, -1, kind="stable"), {}, numbers)
+        yield Case("sort", (small(*shape),), lambda x: np.sort(x, -1), {}, numbers)
+        yield Case("sort_descending", (normal(*shape),), lambda x: -np.sort(-x, -1))
+        yield Case("argsort_descending", (normal(*shape),), lambda x: np.argsort(-x, -1, kind="stable"))
+    for shape, k in (((3, 5), 2), ((40,), 40), ((4, 6), 0)):
+        yield Case("topk", (normal(*shape),), lambda x, k=k: largest(x, k), {"k": k})
+    ordered = given(sorted([-3, 1, 1, 1, 2, 7]))
+    for name, side in (("searchsorted", "left"), ("searchsorted_right", "right")):
+        yield Case(
+            name, (ordered, small(30)), lambda a, v, s=side: np.searchsorted(a, v, s), {}, ("f4", "f8", "i4")
+        )
+        yield Case(name, (given(np.zeros(0)), small(3)), lambda a, v, s=side: np.searchsorted(a, v, s))
+
+
+def largest(x: Array, k: int) -> tuple[Array, Array]:
+    """The k largest elements of each row, and their places."""
+    places = np.argsort(-x, -1, kind="stable")[..., :k]
+    return np.take_along_axis(x, places, -1), places
+
+
+CASES = (*attention(), *recurrent(), *scans(), *orders())

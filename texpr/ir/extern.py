@@ -19,13 +19,14 @@ import numpy as np
 from texpr.ir.dtypes import DType, numpy_dtype
 from texpr.ir.expr import Cast, Read, Tensor, Var, index
 from texpr.ir.loop import ExternCall, For, Kernel, Store
+from texpr.ir.row_orders import ROW_ORDERS
 from texpr.ir.shapes import evaluate_size
 from texpr.ir.tensor import Invoke, Program
 from texpr.ir.traverse import kept_statements, variables
 from texpr.support.errors import CallError
 
 Constants = Sequence[tuple[str, object]]
-_FUNCTIONS: dict[str, Callable[..., object]] = {}
+_FUNCTIONS: dict[str, Callable[..., object]] = dict(ROW_ORDERS)
 _ADDRESSES: dict[str, int] = {}
 
 
@@ -65,6 +66,11 @@ def register_extern(
 def extern_address(name: str) -> int | None:
     """The native code registered for an operator, if there is some."""
     return _ADDRESSES.get(name)
+
+
+def is_own(name: str) -> bool:
+    """True if an operator of the library has the function that it came with."""
+    return name in ROW_ORDERS and _FUNCTIONS.get(name) is ROW_ORDERS[name]
 
 
 def is_extern(program: Program) -> bool:

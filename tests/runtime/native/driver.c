@@ -14,6 +14,9 @@ void tx_watch_interrupts(void);
 PyObject *tx_call(PyObject *, PyObject **, long, PyObject *);
 bool tx_range_i32(const void *, long, long, long);
 bool tx_distinct_u8(const void *, long, long, long);
+int tx_argsort_f32(const void *, long *, long, long);
+int tx_argsort_down_u8(const void *, long *, long, long);
+int tx_search_i64(const void *, const void *, long *, long, long);
 
 static int counts[1000];
 
@@ -95,6 +98,32 @@ static int call(long duration) {
 static int checks(void) {
     bool distinct = tx_distinct_u8("abcd", 4, 2, 0) && tx_distinct_u8("abab", 4, 2, 0);
     return !distinct || tx_distinct_u8("abaa", 4, 2, 0);
+}
+
+/* Rows of all lengths around the one from which on digits are counted, and values with equal keys. */
+static int orders(void) {
+    static float x[3 * 100];
+    static unsigned char bytes[300];
+    static long p[300];
+    for (int n = 0; n <= 100; n += 3) {
+        for (int k = 0; k < 3 * n; k++) {
+            x[k] = (float)(k * 37 % 23) - 11;
+            bytes[k] = (unsigned char)(k * 37 % 23);
+        }
+        if (tx_argsort_f32(x, p, 3, n))
+            return 1;
+        for (int k = 1; k < n; k++)
+            if (x[p[k - 1]] > x[p[k]] || (x[p[k - 1]] == x[p[k]] && p[k - 1] > p[k]))
+                return 2;
+        if (tx_argsort_down_u8(bytes, p, 1, 3 * n))
+            return 3;
+        for (int k = 1; k < 3 * n; k++)
+            if (bytes[p[k - 1]] < bytes[p[k]] || (bytes[p[k - 1]] == bytes[p[k]] && p[k - 1] > p[k]))
+                return 4;
+    }
+    const long row[] = {-2, 0, 0, 5}, values[] = {-3, 0, 5, 6};
+    tx_search_i64(row, values, p, 4, 4);
+    return p[0] != 0 || p[1] != 1 || p[2] != 3 || p[3] != 4 ? 5 : tx_search_i64(row, values, p, 0, 4) || p[3];
 }
 
 int main(void) {

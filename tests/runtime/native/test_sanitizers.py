@@ -28,7 +28,12 @@ OPTIONS = (
 @pytest.mark.skipif(CLANG is None, reason="no clang here")
 @pytest.mark.parametrize("sanitizers", ["address,undefined", "thread"])
 def test_sanitizers_find_nothing(sanitizers, tmp_path):
-    done = run(sanitizers, tmp_path, HERE / "driver.c", SOURCES / "library.c", SOURCES / "value_checks.c")
+    done = run(
+        sanitizers,
+        tmp_path,
+        HERE / "driver.c",
+        *(SOURCES / f"{unit}.c" for unit in ("library", "value_checks", "sorting")),
+    )
     assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
 
 

@@ -10,6 +10,7 @@ from texpr.support.errors import CallError
 NUMPY_NAMES = {"dim": "axis", "keepdim": "keepdims", "correction": "ddof"}
 _DIFFER = {
     "max": "x.amax(dim=1) is the largest, x.argmax(dim=1) its place; x.max(axis=1) is NumPy's",
+    "sort": "x.sort(axis=1) gives the elements in order, x.argsort(dim=1) their places",
     "min": "x.amin(dim=1) is the smallest, x.argmin(dim=1) its place; x.min(axis=1) is NumPy's",
 }
 """Methods that return something else in torch, if `dim` is given."""

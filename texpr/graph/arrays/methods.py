@@ -14,6 +14,7 @@ from texpr.graph.arrays import array_functions, binary, numpy_dispatch, ufuncs
 from texpr.graph.arrays.elementary import Elementary
 from texpr.graph.arrays.promotion import named
 from texpr.graph.arrays.recorded import Recorded, arithmetic, recorded
+from texpr.graph.arrays.sorting import SortingMethods
 from texpr.graph.arrays.torch_methods import TorchMethods
 from texpr.ir.dtypes import BOOL, I8, DType
 from texpr.support.elsewhere import TENSOR
@@ -199,7 +200,7 @@ class ArrayOperators(Recorded):
 
 
 @suggests(TENSOR)
-class ArrayMethods(ArrayOperators, TorchMethods, Elementary, Shaped):
+class ArrayMethods(ArrayOperators, TorchMethods, SortingMethods, Elementary, Shaped):
     """Methods of values with a shape and a dtype that take part in calls of operators."""
 
     __slots__ = ()

@@ -9,6 +9,7 @@ from typing import Any
 from texpr.graph.arrays.elementary import Elementary
 from texpr.graph.arrays.methods import ArrayMethods, ArrayOperators
 from texpr.graph.arrays.recording import active_capture, is_recording
+from texpr.graph.arrays.sorting import SortingMethods
 from texpr.graph.arrays.torch_methods import TorchDtypes, TorchMethods
 from texpr.graph.capture.protocol import VariableLike, value_of
 from texpr.support.elsewhere import TENSOR
@@ -94,7 +95,7 @@ def _updating(name: str) -> Callable[..., Any]:
 
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"):
     setattr(VariableMethods, f"__i{_name}__", _updating(f"__{_name}__"))
-for _class in (Elementary, ArrayOperators, TorchDtypes, TorchMethods, ArrayMethods):
+for _class in (Elementary, ArrayOperators, TorchDtypes, TorchMethods, SortingMethods, ArrayMethods):
     for _name, _method in vars(_class).items():
         if callable(_method) and _name not in _OWN:
             setattr(VariableMethods, _name, _delegated(_name, _method))

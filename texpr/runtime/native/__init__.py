@@ -15,7 +15,7 @@ Sources are C11 without headers of a C library:
 * `value_checks.c`: a second translation unit, checks of the values of integer arrays.
 
 Users have no C compiler, so the LLVM IR of each unit is checked in for each host
-(`library-x86_64.ll`, ...). llvmlite compiles it for the processor at hand when it is first needed.
+(`ir/library-x86_64.ll`, ...). llvmlite compiles it for the processor at hand when it is first needed.
 Layouts that differ between versions of CPython are constants that `native_library.py` writes into
 the IR.
 

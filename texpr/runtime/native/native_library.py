@@ -113,7 +113,7 @@ def source(unit: str, machine: str = platform.machine()) -> str:
     """The LLVM IR of a translation unit, `library` or `value_checks` (`scripts/native.py`
     compiles it from C).
     """
-    return Path(__file__).with_name(f"{unit}-{machine}.ll").read_text(encoding="utf-8")
+    return (Path(__file__).parent / "ir" / f"{unit}-{machine}.ll").read_text(encoding="utf-8")
 
 
 @functools.cache

@@ -1,6 +1,6 @@
 ; library.c for aarch64: written by scripts/native.py, not to be edited.
 ; clang 19.1.7 -std=c11 -ffreestanding -O2 -Wall -Wextra -Werror -Wno-unused-function -fwrapv -fno-strict-aliasing -fno-vectorize -fno-slp-vectorize -fno-unroll-loops -fPIC -fno-stack-protector -fno-asynchronous-unwind-tables -fomit-frame-pointer -fno-discard-value-names
-; sources e53fc240add900d3eada316ae055dcde16527e9f171803fe6c8b5217556c65dd
+; sources da25454fc64194de4338d45a89140c0cb138215960221425f35c72ddbad1378d
 source_filename = "library.c"
 target datalayout = "e-m:e-i8:8:32-i16:16:32-i64:64-i128:128-n32:64-S128-Fn32"
 target triple = "aarch64-unknown-linux-gnu"

@@ -1,0 +1,114 @@
+"""Orders of tensors: methods that sort. The orders are functions of the native runtime, which GPUs lack."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from texpr import ops
+from texpr.graph.arrays import array_functions
+from texpr.graph.arrays.recorded import recorded
+from texpr.ir.dtypes import BOOL, F32, U8
+from texpr.support.errors import CallError
+
+
+class Values(NamedTuple):
+    """Elements of a tensor, and their places along an axis."""
+
+    values: Any
+    indices: Any
+
+
+class SortingMethods:
+    """Methods that sort along an axis. Equal elements keep their order, NaN counts as the largest."""
+
+    __slots__ = ()
+
+    @recorded
+    def argsort(self: Any, axis: int | None = -1, descending: bool = False) -> Any:
+        """The places of the elements in order along an axis, or of all in a line (None), i64."""
+        operator = ops.argsort_descending if descending else ops.argsort
+        return _along(operator, _comparable(self), axis)
+
+    @recorded
+    def sort(self: Any, axis: int | None = -1, descending: bool = False) -> Any:
+        """The elements in order along an axis, or all in a line (None): a tensor, as of `np.sort`."""
+        operator = ops.sort_descending if descending else ops.sort
+        return _along(operator, _comparable(self), axis).astype(self.dtype)
+
+    @recorded
+    def topk(self: Any, k: int, axis: int = -1, largest: bool = True) -> Any:
+        """The k largest or smallest elements along an axis, in order, and their places.
+
+        Raises:
+            CallError: the axis has fewer elements.
+        """
+        (at,) = array_functions.axes_of(axis, len(self.shape))
+        if not 0 <= k <= self.shape[at]:
+            raise CallError(f"the {k} largest of {self.shape[at]} elements", code="arguments")
+        if largest:
+            last = _comparable(self).swapaxes(at, -1)
+            values, places = ops.topk(last, k=k)
+            return Values(values.swapaxes(at, -1).astype(self.dtype), places.swapaxes(at, -1))
+        places = self.argsort(at)[(slice(None),) * at + (slice(0, k),)]
+        return Values(ops.gather(self, places, axis=at), places)
+
+    def median(self: Any, axis: int | None = None, keepdims: bool = False) -> Any:
+        """The middle element in order along an axis, or of all; the mean of two for an even number, as
+        `np.median`. NaN if there is one.
+        """
+        return self.quantile(0.5, axis, keepdims)
+
+    def quantile(self: Any, q: float, axis: int | None = None, keepdims: bool = False) -> Any:
+        """The value below which a share `q` of the elements lies, linear between two elements. NaN if
+        there is one.
+
+        Raises:
+            CallError: `q` is outside 0 to 1, or there are no elements.
+        """
+        x = self if self.dtype.is_float else self.astype("f64")
+        (at,) = (0,) if axis is None else array_functions.axes_of(axis, len(x.shape))
+        line = x.reshape(-1) if axis is None else x
+        count = line.shape[at]
+        if not 0 <= q <= 1 or not count:
+            raise CallError(
+                f"the quantile {q!r} of {count} elements", code="arguments", help="q is in 0 to 1"
+            )
+        ordered, place = line.sort(at), q * (count - 1)
+        low = int(place)
+        parts = [ordered[(slice(None),) * at + (k,)] for k in (low, min(low + 1, count - 1), count - 1)]
+        found = parts[0] + (parts[1] - parts[0]) * (place - low)
+        found = array_functions.where(parts[2].isnan(), parts[2], found)
+        if not keepdims:
+            return found
+        return found.reshape((1,) * len(x.shape)) if axis is None else found.expand_dims(at)
+
+    def unique(self: Any) -> Any:
+        """The different elements in order. Their number is known once they are: computed now.
+
+        Raises:
+            CallError: a gradient would have to flow through it.
+        """
+        if self.requires_grad and not self.stops:
+            raise CallError(
+                "unique of a tensor that requires a gradient", code="gradient", help="x.detach().unique()"
+            )
+        ordered = self.sort(None)
+        if not ordered.shape[0]:
+            return ordered
+        new = array_functions.where(ordered[1:] != ordered[:-1], True, False).numpy()
+        return ordered[[0, *(int(k) + 1 for k in new.nonzero()[0])]]
+
+
+def _comparable(x: Any) -> Any:
+    """A tensor in a dtype that the runtime orders."""
+    if x.dtype == BOOL:
+        return x.astype(U8)
+    return x.astype(F32) if x.dtype.as_bits else x
+
+
+def _along(operator: Any, x: Any, axis: int | None) -> Any:
+    if axis is None or not x.shape:
+        return operator(x.reshape(-1))
+    (at,) = array_functions.axes_of(axis, len(x.shape))
+    last = len(x.shape) - 1
+    return operator(x) if at == last else operator(x.swapaxes(at, last)).swapaxes(at, last)

@@ -1,0 +1,38 @@
+"""Native orders of rows: argsort by radix, and places in ordered rows.
+
+Their source is `sorting.c` in `runtime.native`. All functions have the signature of extern operators.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+
+import llvmlite.binding as llvm
+
+from texpr.runtime.native import jit, native_library
+
+DTYPES = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "f32", "f64")
+FUNCTIONS = ("argsort", "argsort_down", "search", "search_right")
+EXTERNS = {
+    "argsort_rows": "argsort",
+    "argsort_rows_down": "argsort_down",
+    "search_row": "search",
+    "search_row_right": "search_right",
+}
+"""The functions of extern operators of the library (`texpr/ops/library/sorting.tx`)."""
+
+
+def address(function: str, dtype: str) -> int:
+    """Address of one of `FUNCTIONS` for a dtype, compiled when the first one is asked for."""
+    with jit.lock:
+        return _library()[f"tx_{function}_{dtype}"]
+
+
+@functools.cache
+def _library() -> llvm.ResourceTracker:
+    code = native_library.compiled(native_library.source("sorting"), jit.compile_text)
+    names = tuple(f"tx_{function}_{dtype}" for function in FUNCTIONS for dtype in DTYPES)
+    library = jit.link(code, names, native_library.symbols())
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))
+    return library

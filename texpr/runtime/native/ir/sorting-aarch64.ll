@@ -1,0 +1,737 @@
+; sorting.c for aarch64: written by scripts/native.py, not to be edited.
+; clang 19.1.7 -std=c11 -ffreestanding -O2 -Wall -Wextra -Werror -Wno-unused-function -fwrapv -fno-strict-aliasing -fno-vectorize -fno-slp-vectorize -fno-unroll-loops -fPIC -fno-stack-protector -fno-asynchronous-unwind-tables -fomit-frame-pointer -fno-discard-value-names
+; sources da25454fc64194de4338d45a89140c0cb138215960221425f35c72ddbad1378d
+source_filename = "sorting.c"
+target datalayout = "e-m:e-i8:8:32-i16:16:32-i64:64-i128:128-n32:64-S128-Fn32"
+target triple = "aarch64-unknown-linux-gnu"
+
+%struct.Item = type { i64, i64 }
+
+@switch.table.argsort = private unnamed_addr constant [10 x i32] [i32 1, i32 2, i32 4, i32 8, i32 1, i32 2, i32 4, i32 8, i32 2, i32 4], align 4
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_argsort_i8(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
+entry:
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 0, i1 noundef false) #10
+  ret i32 %call
+}
+
+; Function Attrs: noinline nounwind
+define internal fastcc range(i32 0, 2) i32 @argsort(ptr nocapture noundef readonly %data, ptr nocapture noundef writeonly %places, i64 noundef %rows, i64 noundef %n, i32 noundef %type, i1 noundef %decreasing) unnamed_addr #1 {
+entry:
+  %cmp = icmp slt i64 %rows, 1
+  %cmp1 = icmp slt i64 %n, 1
+  %or.cond = or i1 %cmp, %cmp1
+  br i1 %or.cond, label %return, label %if.end
+
+if.end:
+  %mul2 = shl i64 %n, 5
+  %call = tail call ptr @tx_alloc(i64 noundef %mul2) #11
+  %tobool.not = icmp eq ptr %call, null
+  br i1 %tobool.not, label %return, label %for.cond6.preheader.lr.ph
+
+for.cond6.preheader.lr.ph:
+  %cond = sext i1 %decreasing to i64
+  %add.ptr = getelementptr %struct.Item, ptr %call, i64 %n
+  %0 = icmp ult i32 %type, 10
+  %1 = zext nneg i32 %type to i64
+  %switch.gep = getelementptr inbounds [10 x i32], ptr @switch.table.argsort, i64 0, i64 %1
+  br label %for.cond6.preheader
+
+for.cond6.preheader:
+  %row.058 = phi i64 [ 0, %for.cond6.preheader.lr.ph ], [ %inc28, %for.cond.cleanup17 ]
+  %mul10 = mul i64 %row.058, %n
+  br label %for.body9
+
+for.cond.cleanup:
+  tail call void @tx_free(ptr noundef nonnull %call) #11
+  br label %return
+
+for.cond.cleanup8:
+  br i1 %0, label %switch.lookup, label %bytes_of.exit
+
+switch.lookup:
+  %switch.load = load i32, ptr %switch.gep, align 4
+  br label %bytes_of.exit
+
+bytes_of.exit:
+  %retval.0.i = phi i32 [ %switch.load, %switch.lookup ], [ 8, %for.cond.cleanup8 ]
+  %call13 = tail call fastcc ptr @ordered(ptr noundef nonnull %call, ptr noundef %add.ptr, i64 noundef %n, i32 noundef %retval.0.i) #10
+  %mul21 = mul i64 %row.058, %n
+  %2 = getelementptr i64, ptr %places, i64 %mul21
+  br label %for.body18
+
+for.body9:
+  %k.054 = phi i64 [ 0, %for.cond6.preheader ], [ %inc, %for.body9 ]
+  %arrayidx = getelementptr %struct.Item, ptr %call, i64 %k.054
+  %add = add i64 %k.054, %mul10
+  %call11 = tail call fastcc i64 @key_of(ptr noundef %data, i64 noundef %add, i32 noundef %type) #10
+  %xor = xor i64 %call11, %cond
+  store i64 %xor, ptr %arrayidx, align 8
+  %.compoundliteral.sroa.2.0.arrayidx.sroa_idx = getelementptr inbounds i8, ptr %arrayidx, i64 8
+  store i64 %k.054, ptr %.compoundliteral.sroa.2.0.arrayidx.sroa_idx, align 8
+  %inc = add nuw nsw i64 %k.054, 1
+  %exitcond.not = icmp eq i64 %inc, %n
+  br i1 %exitcond.not, label %for.cond.cleanup8, label %for.body9
+
+for.cond.cleanup17:
+  %inc28 = add nuw nsw i64 %row.058, 1
+  %exitcond60.not = icmp eq i64 %inc28, %rows
+  br i1 %exitcond60.not, label %for.cond.cleanup, label %for.cond6.preheader
+
+for.body18:
+  %k14.056 = phi i64 [ 0, %bytes_of.exit ], [ %inc25, %for.body18 ]
+  %place20 = getelementptr %struct.Item, ptr %call13, i64 %k14.056, i32 1
+  %3 = load i64, ptr %place20, align 8
+  %arrayidx23 = getelementptr i64, ptr %2, i64 %k14.056
+  store i64 %3, ptr %arrayidx23, align 8
+  %inc25 = add nuw nsw i64 %k14.056, 1
+  %exitcond59.not = icmp eq i64 %inc25, %n
+  br i1 %exitcond59.not, label %for.cond.cleanup17, label %for.body18
+
+return:
+  %retval.1 = phi i32 [ 0, %entry ], [ 0, %for.cond.cleanup ], [ 1, %if.end ]
+  ret i32 %retval.1
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_argsort_down_i8(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
+entry:
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 0, i1 noundef true) #10
+  ret i32 %call
+}
+
+; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
+define noundef i32 @tx_search_i8(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
+entry:
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 0, i1 noundef false) #10
+  ret i32 0
+}
+
+; Function Attrs: nofree noinline norecurse nosync nounwind memory(argmem: readwrite)
+define internal fastcc void @search(ptr nocapture noundef readonly %row, i64 noundef %n, ptr nocapture noundef readonly %values, ptr nocapture noundef writeonly %places, i64 noundef %count, i32 noundef %type, i1 noundef %right) unnamed_addr #3 {
+entry:
+  %cmp21 = icmp sgt i64 %count, 0
+  br i1 %cmp21, label %for.body.lr.ph, label %for.cond.cleanup
+
+for.body.lr.ph:
+  %cmp118 = icmp sgt i64 %n, 0
+  br label %for.body
+
+for.cond.cleanup:
+  ret void
+
+for.body:
+  %k.022 = phi i64 [ 0, %for.body.lr.ph ], [ %inc, %while.end ]
+  %call = tail call fastcc i64 @key_of(ptr noundef %values, i64 noundef %k.022, i32 noundef %type) #10
+  br i1 %cmp118, label %while.body, label %while.end
+
+while.body:
+  %lo.020 = phi i64 [ %lo.1, %if.end ], [ 0, %for.body ]
+  %hi.019 = phi i64 [ %hi.1, %if.end ], [ %n, %for.body ]
+  %sub = sub i64 %hi.019, %lo.020
+  %div = sdiv i64 %sub, 2
+  %add = add i64 %div, %lo.020
+  %call2 = tail call fastcc i64 @key_of(ptr noundef %row, i64 noundef %add, i32 noundef %type) #10
+  br i1 %right, label %cond.true, label %cond.false
+
+cond.true:
+  %cmp3.not = icmp ugt i64 %call2, %call
+  br i1 %cmp3.not, label %if.end, label %if.then
+
+cond.false:
+  %cmp4 = icmp ult i64 %call2, %call
+  br i1 %cmp4, label %if.then, label %if.end
+
+if.then:
+  %add5 = add i64 %add, 1
+  br label %if.end
+
+if.end:
+  %hi.1 = phi i64 [ %hi.019, %if.then ], [ %add, %cond.false ], [ %add, %cond.true ]
+  %lo.1 = phi i64 [ %add5, %if.then ], [ %lo.020, %cond.false ], [ %lo.020, %cond.true ]
+  %cmp1 = icmp slt i64 %lo.1, %hi.1
+  br i1 %cmp1, label %while.body, label %while.end
+
+while.end:
+  %lo.0.lcssa = phi i64 [ 0, %for.body ], [ %lo.1, %if.end ]
+  %arrayidx = getelementptr i64, ptr %places, i64 %k.022
+  store i64 %lo.0.lcssa, ptr %arrayidx, align 8
+  %inc = add nuw nsw i64 %k.022, 1
+  %exitcond.not = icmp eq i64 %inc, %count
+  br i1 %exitcond.not, label %for.cond.cleanup, label %for.body
+}
+
+; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
+define noundef i32 @tx_search_right_i8(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
+entry:
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 0, i1 noundef true) #10
+  ret i32 0
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_argsort_i16(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
+entry:
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 1, i1 noundef false) #10
+  ret i32 %call
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_argsort_down_i16(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
+entry:
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 1, i1 noundef true) #10
+  ret i32 %call
+}
+
+; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
+define noundef i32 @tx_search_i16(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
+entry:
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 1, i1 noundef false) #10
+  ret i32 0
+}
+
+; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
+define noundef i32 @tx_search_right_i16(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
+entry:
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 1, i1 noundef true) #10
+  ret i32 0
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_argsort_i32(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
+entry:
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 2, i1 noundef false) #10
+  ret i32 %call
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_argsort_down_i32(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
+entry:
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 2, i1 noundef true) #10
+  ret i32 %call
+}
+
+; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
+define noundef i32 @tx_search_i32(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
+entry:
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 2, i1 noundef false) #10
+  ret i32 0
+}
+
+; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
+define noundef i32 @tx_search_right_i32(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
+entry:
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 2, i1 noundef true) #10
+  ret i32 0
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_argsort_i64(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
+entry:
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 3, i1 noundef false) #10
+  ret i32 %call
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_argsort_down_i64(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
+entry:
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 3, i1 noundef true) #10
+  ret i32 %call
+}
+
+; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
+define noundef i32 @tx_search_i64(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
+entry:
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 3, i1 noundef false) #10
+  ret i32 0
+}
+
+; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
+define noundef i32 @tx_search_right_i64(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
+entry:
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 3, i1 noundef true) #10
+  ret i32 0
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_argsort_u8(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
+entry:
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 4, i1 noundef false) #10
+  ret i32 %call
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_argsort_down_u8(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
+entry:
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 4, i1 noundef true) #10
+  ret i32 %call
+}
+
+; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
+define noundef i32 @tx_search_u8(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
+entry:
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 4, i1 noundef false) #10
+  ret i32 0
+}
+
+; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
+define noundef i32 @tx_search_right_u8(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
+entry:
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 4, i1 noundef true) #10
+  ret i32 0
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_argsort_u16(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
+entry:
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 5, i1 noundef false) #10
+  ret i32 %call
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_argsort_down_u16(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
+entry:
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 5, i1 noundef true) #10
+  ret i32 %call
+}
+
+; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
+define noundef i32 @tx_search_u16(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
+entry:
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 5, i1 noundef false) #10
+  ret i32 0
+}
+
+; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
+define noundef i32 @tx_search_right_u16(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
+entry:
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 5, i1 noundef true) #10
+  ret i32 0
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_argsort_u32(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
+entry:
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 6, i1 noundef false) #10
+  ret i32 %call
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_argsort_down_u32(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
+entry:
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 6, i1 noundef true) #10
+  ret i32 %call
+}
+
+; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
+define noundef i32 @tx_search_u32(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
+entry:
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 6, i1 noundef false) #10
+  ret i32 0
+}
+
+; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
+define noundef i32 @tx_search_right_u32(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
+entry:
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 6, i1 noundef true) #10
+  ret i32 0
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_argsort_u64(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
+entry:
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 7, i1 noundef false) #10
+  ret i32 %call
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_argsort_down_u64(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
+entry:
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 7, i1 noundef true) #10
+  ret i32 %call
+}
+
+; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
+define noundef i32 @tx_search_u64(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
+entry:
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 7, i1 noundef false) #10
+  ret i32 0
+}
+
+; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
+define noundef i32 @tx_search_right_u64(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
+entry:
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 7, i1 noundef true) #10
+  ret i32 0
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_argsort_f16(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
+entry:
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 8, i1 noundef false) #10
+  ret i32 %call
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_argsort_down_f16(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
+entry:
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 8, i1 noundef true) #10
+  ret i32 %call
+}
+
+; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
+define noundef i32 @tx_search_f16(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
+entry:
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 8, i1 noundef false) #10
+  ret i32 0
+}
+
+; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
+define noundef i32 @tx_search_right_f16(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
+entry:
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 8, i1 noundef true) #10
+  ret i32 0
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_argsort_f32(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
+entry:
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 9, i1 noundef false) #10
+  ret i32 %call
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_argsort_down_f32(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
+entry:
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 9, i1 noundef true) #10
+  ret i32 %call
+}
+
+; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
+define noundef i32 @tx_search_f32(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
+entry:
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 9, i1 noundef false) #10
+  ret i32 0
+}
+
+; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
+define noundef i32 @tx_search_right_f32(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
+entry:
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 9, i1 noundef true) #10
+  ret i32 0
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_argsort_f64(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
+entry:
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 10, i1 noundef false) #10
+  ret i32 %call
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_argsort_down_f64(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
+entry:
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 10, i1 noundef true) #10
+  ret i32 %call
+}
+
+; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
+define noundef i32 @tx_search_f64(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
+entry:
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 10, i1 noundef false) #10
+  ret i32 0
+}
+
+; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
+define noundef i32 @tx_search_right_f64(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
+entry:
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 10, i1 noundef true) #10
+  ret i32 0
+}
+
+; Function Attrs: mustprogress nocallback nofree nosync nounwind willreturn memory(argmem: readwrite)
+declare void @llvm.lifetime.start.p0(i64 immarg, ptr nocapture) #4
+
+declare ptr @tx_alloc(i64 noundef) local_unnamed_addr #5
+
+; Function Attrs: mustprogress nofree noinline norecurse nosync nounwind willreturn memory(argmem: read)
+define internal fastcc i64 @key_of(ptr nocapture noundef readonly %data, i64 noundef %k, i32 noundef %type) unnamed_addr #6 {
+entry:
+  switch i32 %type, label %default.unreachable [
+    i32 0, label %sw.bb
+    i32 1, label %sw.bb2
+    i32 2, label %sw.bb7
+    i32 3, label %sw.bb11
+    i32 4, label %sw.bb14
+    i32 5, label %sw.bb17
+    i32 6, label %sw.bb20
+    i32 7, label %sw.bb23
+    i32 8, label %sw.bb25
+    i32 9, label %sw.bb28
+    i32 10, label %sw.bb32
+  ]
+
+sw.bb:
+  %arrayidx = getelementptr i8, ptr %data, i64 %k
+  %0 = load i8, ptr %arrayidx, align 1
+  %1 = xor i8 %0, -128
+  %conv1 = zext i8 %1 to i64
+  br label %return
+
+sw.bb2:
+  %arrayidx3 = getelementptr i16, ptr %data, i64 %k
+  %2 = load i16, ptr %arrayidx3, align 2
+  %3 = xor i16 %2, -32768
+  %conv6 = zext i16 %3 to i64
+  br label %return
+
+sw.bb7:
+  %arrayidx8 = getelementptr i32, ptr %data, i64 %k
+  %4 = load i32, ptr %arrayidx8, align 4
+  %xor9 = xor i32 %4, -2147483648
+  %conv10 = zext i32 %xor9 to i64
+  br label %return
+
+sw.bb11:
+  %arrayidx12 = getelementptr i64, ptr %data, i64 %k
+  %5 = load i64, ptr %arrayidx12, align 8
+  %xor13 = xor i64 %5, -9223372036854775808
+  br label %return
+
+sw.bb14:
+  %arrayidx15 = getelementptr i8, ptr %data, i64 %k
+  %6 = load i8, ptr %arrayidx15, align 1
+  %conv16 = zext i8 %6 to i64
+  br label %return
+
+sw.bb17:
+  %arrayidx18 = getelementptr i16, ptr %data, i64 %k
+  %7 = load i16, ptr %arrayidx18, align 2
+  %conv19 = zext i16 %7 to i64
+  br label %return
+
+sw.bb20:
+  %arrayidx21 = getelementptr i32, ptr %data, i64 %k
+  %8 = load i32, ptr %arrayidx21, align 4
+  %conv22 = zext i32 %8 to i64
+  br label %return
+
+sw.bb23:
+  %arrayidx24 = getelementptr i64, ptr %data, i64 %k
+  %9 = load i64, ptr %arrayidx24, align 8
+  br label %return
+
+sw.bb25:
+  %arrayidx26 = getelementptr i16, ptr %data, i64 %k
+  %10 = load i16, ptr %arrayidx26, align 2
+  %conv27 = zext i16 %10 to i64
+  %and.i = and i64 %conv27, 32767
+  %cmp.i = icmp ugt i64 %and.i, 31744
+  br i1 %cmp.i, label %return, label %if.end.i
+
+if.end.i:
+  %cmp3.i = icmp eq i64 %and.i, 0
+  br i1 %cmp3.i, label %return, label %if.end5.i
+
+if.end5.i:
+  %not.i = xor i64 %conv27, -1
+  %or7.i = or i64 %conv27, 32768
+  %tobool.not.i83 = icmp slt i16 %10, 0
+  %cond.i = select i1 %tobool.not.i83, i64 %not.i, i64 %or7.i
+  %and8.i = and i64 %cond.i, 65535
+  br label %return
+
+sw.bb28:
+  %arrayidx29 = getelementptr i32, ptr %data, i64 %k
+  %11 = load i32, ptr %arrayidx29, align 4
+  %conv30 = zext i32 %11 to i64
+  %and.i55 = and i64 %conv30, 2147483647
+  %cmp.i56 = icmp ugt i64 %and.i55, 2139095040
+  br i1 %cmp.i56, label %return, label %if.end.i57
+
+if.end.i57:
+  %cmp3.i58 = icmp eq i64 %and.i55, 0
+  br i1 %cmp3.i58, label %return, label %if.end5.i59
+
+if.end5.i59:
+  %not.i62 = xor i64 %conv30, -1
+  %or7.i63 = or i64 %conv30, 2147483648
+  %tobool.not.i6182 = icmp slt i32 %11, 0
+  %cond.i64 = select i1 %tobool.not.i6182, i64 %not.i62, i64 %or7.i63
+  %and8.i65 = and i64 %cond.i64, 4294967295
+  br label %return
+
+sw.bb32:
+  %arrayidx33 = getelementptr i64, ptr %data, i64 %k
+  %12 = load i64, ptr %arrayidx33, align 8
+  %and.i68 = and i64 %12, 9223372036854775807
+  %cmp.i69 = icmp ugt i64 %and.i68, 9218868437227405312
+  br i1 %cmp.i69, label %return, label %if.end.i70
+
+if.end.i70:
+  %cmp3.i71 = icmp eq i64 %and.i68, 0
+  br i1 %cmp3.i71, label %return, label %if.end5.i72
+
+if.end5.i72:
+  %not.i75 = xor i64 %12, -1
+  %or7.i76 = or i64 %12, -9223372036854775808
+  %tobool.not.i7481 = icmp slt i64 %12, 0
+  %cond.i77 = select i1 %tobool.not.i7481, i64 %not.i75, i64 %or7.i76
+  br label %return
+
+default.unreachable:
+  unreachable
+
+return:
+  %retval.0 = phi i64 [ %9, %sw.bb23 ], [ %conv22, %sw.bb20 ], [ %conv19, %sw.bb17 ], [ %conv16, %sw.bb14 ], [ %xor13, %sw.bb11 ], [ %conv10, %sw.bb7 ], [ %conv6, %sw.bb2 ], [ %conv1, %sw.bb ], [ %and8.i, %if.end5.i ], [ 65535, %sw.bb25 ], [ 32768, %if.end.i ], [ %and8.i65, %if.end5.i59 ], [ 4294967295, %sw.bb28 ], [ 2147483648, %if.end.i57 ], [ %cond.i77, %if.end5.i72 ], [ -1, %sw.bb32 ], [ -9223372036854775808, %if.end.i70 ]
+  ret i64 %retval.0
+}
+
+; Function Attrs: mustprogress nocallback nofree nounwind willreturn memory(argmem: readwrite)
+declare void @llvm.memcpy.p0.p0.i64(ptr noalias nocapture writeonly, ptr noalias nocapture readonly, i64, i1 immarg) #7
+
+; Function Attrs: mustprogress nocallback nofree nosync nounwind willreturn memory(argmem: readwrite)
+declare void @llvm.lifetime.end.p0(i64 immarg, ptr nocapture) #4
+
+; Function Attrs: nofree noinline norecurse nosync nounwind memory(readwrite, inaccessiblemem: none)
+define internal fastcc ptr @ordered(ptr noundef %items, ptr noundef %others, i64 noundef %n, i32 noundef %bytes) unnamed_addr #8 {
+entry:
+  %starts.i = alloca [256 x i64], align 8
+  %cmp = icmp slt i64 %n, 33
+  br i1 %cmp, label %if.then, label %for.cond.preheader
+
+for.cond.preheader:
+  %cmp119 = icmp sgt i32 %bytes, 0
+  br i1 %cmp119, label %for.body.preheader, label %return
+
+for.body.preheader:
+  %wide.trip.count = zext nneg i32 %bytes to i64
+  br label %for.body
+
+if.then:
+  %cmp28.i = icmp sgt i64 %n, 1
+  br i1 %cmp28.i, label %for.body.i, label %return
+
+for.body.i:
+  %k.029.i = phi i64 [ %inc.i, %for.end.i ], [ 1, %if.then ]
+  %arrayidx.i = getelementptr %struct.Item, ptr %items, i64 %k.029.i
+  %item.sroa.0.0.copyload.i = load i64, ptr %arrayidx.i, align 8
+  %item.sroa.5.0.arrayidx.sroa_idx.i = getelementptr inbounds i8, ptr %arrayidx.i, i64 8
+  %item.sroa.5.0.copyload.i = load i64, ptr %item.sroa.5.0.arrayidx.sroa_idx.i, align 8
+  br label %land.rhs.i
+
+land.rhs.i:
+  %at.027.i = phi i64 [ %k.029.i, %for.body.i ], [ %dec.i, %for.body6.i ]
+  %0 = getelementptr %struct.Item, ptr %items, i64 %at.027.i
+  %arrayidx3.i = getelementptr i8, ptr %0, i64 -16
+  %1 = load i64, ptr %arrayidx3.i, align 8
+  %cmp5.i = icmp ugt i64 %1, %item.sroa.0.0.copyload.i
+  br i1 %cmp5.i, label %for.body6.i, label %for.end.i
+
+for.body6.i:
+  tail call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %0, ptr noundef nonnull align 8 dereferenceable(16) %arrayidx3.i, i64 16, i1 false)
+  %dec.i = add nsw i64 %at.027.i, -1
+  %cmp2.i = icmp sgt i64 %at.027.i, 1
+  br i1 %cmp2.i, label %land.rhs.i, label %for.end.i
+
+for.end.i:
+  %at.0.lcssa.i = phi i64 [ 0, %for.body6.i ], [ %at.027.i, %land.rhs.i ]
+  %arrayidx10.i = getelementptr %struct.Item, ptr %items, i64 %at.0.lcssa.i
+  store i64 %item.sroa.0.0.copyload.i, ptr %arrayidx10.i, align 8
+  %item.sroa.5.0.arrayidx10.sroa_idx.i = getelementptr inbounds i8, ptr %arrayidx10.i, i64 8
+  store i64 %item.sroa.5.0.copyload.i, ptr %item.sroa.5.0.arrayidx10.sroa_idx.i, align 8
+  %inc.i = add nuw nsw i64 %k.029.i, 1
+  %exitcond.not.i = icmp eq i64 %inc.i, %n
+  br i1 %exitcond.not.i, label %return, label %for.body.i
+
+for.body:
+  %indvars.iv = phi i64 [ 0, %for.body.preheader ], [ %indvars.iv.next, %scatter_by_digit.exit ]
+  %items.addr.021 = phi ptr [ %items, %for.body.preheader ], [ %spec.select13, %scatter_by_digit.exit ]
+  %others.addr.020 = phi ptr [ %others, %for.body.preheader ], [ %spec.select, %scatter_by_digit.exit ]
+  %mul = shl i64 %indvars.iv, 3
+  call void @llvm.lifetime.start.p0(i64 2048, ptr nonnull %starts.i) #12
+  call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(2048) %starts.i, i8 0, i64 2048, i1 false)
+  %sh_prom.i = and i64 %mul, 4294967288
+  br label %for.body.i14
+
+for.cond.cleanup.i:
+  %2 = load i64, ptr %items.addr.021, align 8
+  %shr6.i = lshr i64 %2, %sh_prom.i
+  %and7.i = and i64 %shr6.i, 255
+  %arrayidx8.i = getelementptr [256 x i64], ptr %starts.i, i64 0, i64 %and7.i
+  %3 = load i64, ptr %arrayidx8.i, align 8
+  %cmp9.i.not = icmp eq i64 %3, %n
+  br i1 %cmp9.i.not, label %scatter_by_digit.exit, label %for.body13.i
+
+for.body.i14:
+  %k.054.i = phi i64 [ %inc2.i, %for.body.i14 ], [ 0, %for.body ]
+  %arrayidx.i15 = getelementptr %struct.Item, ptr %items.addr.021, i64 %k.054.i
+  %4 = load i64, ptr %arrayidx.i15, align 8
+  %shr.i = lshr i64 %4, %sh_prom.i
+  %and.i = and i64 %shr.i, 255
+  %arrayidx1.i = getelementptr [256 x i64], ptr %starts.i, i64 0, i64 %and.i
+  %5 = load i64, ptr %arrayidx1.i, align 8
+  %inc.i16 = add i64 %5, 1
+  store i64 %inc.i16, ptr %arrayidx1.i, align 8
+  %inc2.i = add nuw nsw i64 %k.054.i, 1
+  %exitcond.not.i17 = icmp eq i64 %inc2.i, %n
+  br i1 %exitcond.not.i17, label %for.cond.cleanup.i, label %for.body.i14
+
+for.body13.i:
+  %indvars.iv.i = phi i64 [ %indvars.iv.next.i, %for.body13.i ], [ 0, %for.cond.cleanup.i ]
+  %total.055.i = phi i64 [ %add.i, %for.body13.i ], [ 0, %for.cond.cleanup.i ]
+  %arrayidx14.i = getelementptr [256 x i64], ptr %starts.i, i64 0, i64 %indvars.iv.i
+  %6 = load i64, ptr %arrayidx14.i, align 8
+  store i64 %total.055.i, ptr %arrayidx14.i, align 8
+  %add.i = add i64 %6, %total.055.i
+  %indvars.iv.next.i = add nuw nsw i64 %indvars.iv.i, 1
+  %exitcond60.not.i = icmp eq i64 %indvars.iv.next.i, 256
+  br i1 %exitcond60.not.i, label %for.body24.i, label %for.body13.i
+
+for.body24.i:
+  %k20.058.i = phi i64 [ %inc35.i, %for.body24.i ], [ 0, %for.body13.i ]
+  %arrayidx25.i = getelementptr %struct.Item, ptr %items.addr.021, i64 %k20.058.i
+  %7 = load i64, ptr %arrayidx25.i, align 8
+  %shr28.i = lshr i64 %7, %sh_prom.i
+  %and29.i = and i64 %shr28.i, 255
+  %arrayidx30.i = getelementptr [256 x i64], ptr %starts.i, i64 0, i64 %and29.i
+  %8 = load i64, ptr %arrayidx30.i, align 8
+  %inc31.i = add i64 %8, 1
+  store i64 %inc31.i, ptr %arrayidx30.i, align 8
+  %arrayidx32.i = getelementptr %struct.Item, ptr %others.addr.020, i64 %8
+  tail call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %arrayidx32.i, ptr noundef nonnull readonly align 8 dereferenceable(16) %arrayidx25.i, i64 16, i1 false)
+  %inc35.i = add nuw nsw i64 %k20.058.i, 1
+  %exitcond61.not.i = icmp eq i64 %inc35.i, %n
+  br i1 %exitcond61.not.i, label %scatter_by_digit.exit, label %for.body24.i
+
+scatter_by_digit.exit:
+  %spec.select13 = phi ptr [ %items.addr.021, %for.cond.cleanup.i ], [ %others.addr.020, %for.body24.i ]
+  %spec.select = phi ptr [ %others.addr.020, %for.cond.cleanup.i ], [ %items.addr.021, %for.body24.i ]
+  call void @llvm.lifetime.end.p0(i64 2048, ptr nonnull %starts.i) #12
+  %indvars.iv.next = add nuw nsw i64 %indvars.iv, 1
+  %exitcond.not = icmp eq i64 %indvars.iv.next, %wide.trip.count
+  br i1 %exitcond.not, label %return, label %for.body
+
+return:
+  %retval.0 = phi ptr [ %items, %if.then ], [ %items, %for.cond.preheader ], [ %items, %for.end.i ], [ %spec.select13, %scatter_by_digit.exit ]
+  ret ptr %retval.0
+}
+
+declare void @tx_free(ptr noundef) local_unnamed_addr #5
+
+; Function Attrs: mustprogress nocallback nofree nounwind willreturn memory(argmem: write)
+declare void @llvm.memset.p0.i64(ptr nocapture writeonly, i8, i64, i1 immarg) #9
+
+attributes #0 = { nounwind "no-builtins" }
+attributes #1 = { noinline nounwind "no-builtins" }
+attributes #2 = { nofree norecurse nosync nounwind memory(argmem: readwrite) "no-builtins" }
+attributes #3 = { nofree noinline norecurse nosync nounwind memory(argmem: readwrite) "no-builtins" }
+attributes #4 = { mustprogress nocallback nofree nosync nounwind willreturn memory(argmem: readwrite) }
+attributes #5 = { "no-builtins" }
+attributes #6 = { mustprogress nofree noinline norecurse nosync nounwind willreturn memory(argmem: read) "no-builtins" }
+attributes #7 = { mustprogress nocallback nofree nounwind willreturn memory(argmem: readwrite) }
+attributes #8 = { nofree noinline norecurse nosync nounwind memory(readwrite, inaccessiblemem: none) "no-builtins" }
+attributes #9 = { mustprogress nocallback nofree nounwind willreturn memory(argmem: write) }
+attributes #10 = { nobuiltin "no-builtins" }
+attributes #11 = { nobuiltin nounwind "no-builtins" }
+attributes #12 = { nounwind }

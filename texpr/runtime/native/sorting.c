@@ -1,0 +1,172 @@
+/* Orders of the elements of rows, and places in ordered rows. A translation unit of its own,
+ * compiled when the first order is asked for (`call/sorting.py`).
+ *
+ * Elements are compared by keys: unsigned integers in the same order. -0 and 0 have one key; NaN has the
+ * largest, so it comes last, and first where the order is a decreasing one. Equal elements keep their order.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* One function for all dtypes: the switch over the type of an element is predicted well, and the IR is short. */
+#define SHARED static __attribute__((noinline))
+
+void *tx_alloc(uint64_t bytes);
+void tx_free(void *user);
+
+typedef enum { I8, I16, I32, I64, U8, U16, U32, U64, F16, F32, F64 } Type;
+
+enum { SHORT = 32, DIGIT = 8, BUCKETS = 1 << DIGIT };
+
+typedef struct {
+    uint64_t key;
+    int64_t place;
+} Item;
+
+/* The key of a float, whose bits are the lower ones of `bits`. */
+static inline uint64_t key_of_float(uint64_t bits, int width, uint64_t infinity) {
+    const uint64_t sign = (uint64_t)1 << (width - 1), all = sign | (sign - 1);
+    const uint64_t magnitude = bits & (sign - 1);
+    if (magnitude > infinity)
+        return all;
+    if (magnitude == 0)
+        return sign;
+    return (bits & sign ? ~bits : bits | sign) & all;
+}
+
+SHARED uint64_t key_of(const void *data, int64_t k, Type type) {
+    switch (type) {
+    case I8: return (uint8_t)((const uint8_t *)data)[k] ^ 0x80u;
+    case I16: return ((const uint16_t *)data)[k] ^ 0x8000u;
+    case I32: return ((const uint32_t *)data)[k] ^ 0x80000000u;
+    case I64: return ((const uint64_t *)data)[k] ^ ((uint64_t)1 << 63);
+    case U8: return ((const uint8_t *)data)[k];
+    case U16: return ((const uint16_t *)data)[k];
+    case U32: return ((const uint32_t *)data)[k];
+    case U64: return ((const uint64_t *)data)[k];
+    case F16: return key_of_float(((const uint16_t *)data)[k], 16, 0x7c00);
+    case F32: return key_of_float(((const uint32_t *)data)[k], 32, 0x7f800000);
+    case F64: return key_of_float(((const uint64_t *)data)[k], 64, (uint64_t)0x7ff << 52);
+    }
+    return 0;
+}
+
+static inline int bytes_of(Type type) {
+    switch (type) {
+    case I8: case U8: return 1;
+    case I16: case U16: case F16: return 2;
+    case I32: case U32: case F32: return 4;
+    default: return 8;
+    }
+}
+
+/* Short rows: insertion of one item after the other. */
+static inline void insert_all(Item *items, int64_t n) {
+    for (int64_t k = 1; k < n; k++) {
+        const Item item = items[k];
+        int64_t at = k;
+        for (; at > 0 && items[at - 1].key > item.key; at--)
+            items[at] = items[at - 1];
+        items[at] = item;
+    }
+}
+
+/* One digit of the keys, least significant first: counts are of all items. False if all have the same. */
+static inline bool scatter_by_digit(const Item *from, Item *to, int64_t n, int shift) {
+    int64_t starts[BUCKETS] = {0};
+    for (int64_t k = 0; k < n; k++)
+        starts[from[k].key >> shift & (BUCKETS - 1)]++;
+    if (starts[from[0].key >> shift & (BUCKETS - 1)] == n)
+        return false;
+    int64_t total = 0;
+    for (int d = 0; d < BUCKETS; d++) {
+        const int64_t count = starts[d];
+        starts[d] = total;
+        total += count;
+    }
+    for (int64_t k = 0; k < n; k++)
+        to[starts[from[k].key >> shift & (BUCKETS - 1)]++] = from[k];
+    return true;
+}
+
+/* The ordered items, in one of the two arrays. */
+SHARED Item *ordered(Item *items, Item *others, int64_t n, int bytes) {
+    if (n <= SHORT) {
+        insert_all(items, n);
+        return items;
+    }
+    for (int digit = 0; digit < bytes; digit++)
+        if (scatter_by_digit(items, others, n, digit * DIGIT)) {
+            Item *swapped = items;
+            items = others;
+            others = swapped;
+        }
+    return items;
+}
+
+/* The places of the elements of each row in order. 0, or 1 where there is no memory. */
+SHARED int32_t argsort(const void *data, int64_t *places, int64_t rows, int64_t n, Type type, bool decreasing) {
+    if (rows <= 0 || n <= 0)
+        return 0;
+    Item *items = tx_alloc((uint64_t)n * 2 * sizeof(Item));
+    if (!items)
+        return 1;
+    const uint64_t flip = decreasing ? ~(uint64_t)0 : 0;
+    for (int64_t row = 0; row < rows; row++) {
+        for (int64_t k = 0; k < n; k++)
+            items[k] = (Item){key_of(data, row * n + k, type) ^ flip, k};
+        const Item *sorted = ordered(items, items + n, n, bytes_of(type));
+        for (int64_t k = 0; k < n; k++)
+            places[row * n + k] = sorted[k].place;
+    }
+    tx_free(items);
+    return 0;
+}
+
+/* For each value of a row, the number of elements of the ordered row that are less, or less or equal. */
+SHARED void search(const void *row, int64_t n, const void *values, int64_t *places, int64_t count, Type type,
+                   bool right) {
+    for (int64_t k = 0; k < count; k++) {
+        const uint64_t key = key_of(values, k, type);
+        int64_t lo = 0, hi = n;
+        while (lo < hi) {
+            const int64_t middle = lo + (hi - lo) / 2;
+            const uint64_t other = key_of(row, middle, type);
+            if (right ? other <= key : other < key)
+                lo = middle + 1;
+            else
+                hi = middle;
+        }
+        places[k] = lo;
+    }
+}
+
+/* As kernels call extern operators: arrays, then the extents of all of them, packs as one. The extents of
+ * results repeat those of inputs. */
+#define SORTING(dtype, type)                                                                                 \
+    int32_t tx_argsort_##dtype(const void *x, int64_t *p, int64_t rows, int64_t n) {                         \
+        return argsort(x, p, rows, n, type, false);                                                          \
+    }                                                                                                        \
+    int32_t tx_argsort_down_##dtype(const void *x, int64_t *p, int64_t rows, int64_t n) {                    \
+        return argsort(x, p, rows, n, type, true);                                                           \
+    }                                                                                                        \
+    int32_t tx_search_##dtype(const void *a, const void *v, int64_t *p, int64_t n, int64_t m) {              \
+        search(a, n, v, p, m, type, false);                                                                  \
+        return 0;                                                                                            \
+    }                                                                                                        \
+    int32_t tx_search_right_##dtype(const void *a, const void *v, int64_t *p, int64_t n, int64_t m) {        \
+        search(a, n, v, p, m, type, true);                                                                   \
+        return 0;                                                                                            \
+    }
+
+SORTING(i8, I8)
+SORTING(i16, I16)
+SORTING(i32, I32)
+SORTING(i64, I64)
+SORTING(u8, U8)
+SORTING(u16, U16)
+SORTING(u32, U32)
+SORTING(u64, U64)
+SORTING(f16, F16)
+SORTING(f32, F32)
+SORTING(f64, F64)
