@@ -22,12 +22,7 @@ from texpr.compiler.imports import library_files  # noqa: E402
 from texpr.lang.elaboration.declaration import Module  # noqa: E402
 
 PAGES = Path("docs/reference/operators")
-KINDS = {
-    "float": "any float",
-    "int": "any integer",
-    "num": "any float or integer",
-    "any": "any type",
-}
+KINDS = {"float": "any float", "int": "any integer", "num": "any float or integer", "any": "any type"}
 FOLDED = 12
 """Lines of a text that is folded."""
 INDEX = """# Operators
@@ -136,7 +131,9 @@ def _used(module: Module, text: str) -> list[str]:
 
 def _dtypes(name: str) -> str:
     variables = getattr(ops, name).signature.variables
-    return "* Types: " + ", ".join(f"`{v}` is {KINDS[kind]}" for v, kind in variables) + "." if variables else ""
+    return (
+        "* Types: " + ", ".join(f"`{v}` is {KINDS[kind]}" for v, kind in variables) + "." if variables else ""
+    )
 
 
 def _rows(theme: str, names: list[str]) -> str:

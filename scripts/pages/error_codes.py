@@ -21,7 +21,7 @@ class Code(NamedTuple):
 
 
 def _op(text: str) -> str:
-    return f'tx.op("""{text}""")'
+    return f'tx.op("""{text}""")' if "\n" in text else f'tx.op("{text}")'
 
 
 SETUP = """import numpy as np
@@ -60,7 +60,9 @@ CODES: dict[str, dict[str, Code]] = {
         ),
         "constant": Code(
             "A constant of an operator has no value, or one that is no number of its kind.",
-            _op("op g(X: f32[N]; S) -> Y: f32[N] { Y[i] = X[i] * S }\nop f(X: f32[N]) -> Y: f32[N] { Y = g(X) }"),
+            _op(
+                "op g(X: f32[N]; S) -> Y: f32[N] { Y[i] = X[i] * S }\nop f(X: f32[N]) -> Y: f32[N] { Y = g(X) }"
+            ),
         ),
         "use": Code(
             "A file that a text uses cannot be used.",
@@ -121,26 +123,22 @@ CODES: dict[str, dict[str, Code]] = {
             "tx.op('op f(X: f32[N]) -> Y: bool[N] { Y[i] = ' + ' < '.join(['X[i]'] * 300) + ' }')",
         ),
         "size": Code(
-            "A tensor would have more elements than can be counted or addressed.",
-            "ops.eye(N=2**40, M=2**40)",
+            "A tensor would have more elements than can be counted or addressed.", "ops.eye(N=2**40, M=2**40)"
         ),
     },
     "Calls": {
         "arguments": Code(
-            "Arguments are missing, too many, unknown, or out of range.",
-            "ops.matmul(np.ones((2, 3), 'f4'))",
+            "Arguments are missing, too many, unknown, or out of range.", "ops.matmul(np.ones((2, 3), 'f4'))"
         ),
         "type": Code(
-            "An argument is no array that texpr takes.",
-            "ops.relu(np.ma.masked_array(np.ones(3, 'f4')))",
+            "An argument is no array that texpr takes.", "ops.relu(np.ma.masked_array(np.ones(3, 'f4')))"
         ),
         "output": Code(
             "An array given as `out` cannot be written, or shares memory with others.",
             "x = np.ones(3, 'f4')\ny = np.ones(3, 'f4')\ny.flags.writeable = False\nops.relu(x, out=y)",
         ),
         "axis": Code(
-            "An axis does not exist, or is named twice.",
-            "tx.tensor(np.ones((2, 3), 'f4')).sum(axis=2)",
+            "An axis does not exist, or is named twice.", "tx.tensor(np.ones((2, 3), 'f4')).sum(axis=2)"
         ),
         "extern": Code(
             "A function of the caller is not registered, gives other results than it declares, or cannot be "
@@ -149,8 +147,7 @@ CODES: dict[str, dict[str, Code]] = {
             'op f(X: f32[N]) -> Y: f32[N] { Y = twice(X) }""")\nextern(np.ones(3, \'f4\'))',
         ),
         "option": Code(
-            "An option is unknown, or has a value that it cannot have.",
-            "tx.options(threads='many')",
+            "An option is unknown, or has a value that it cannot have.", "tx.options(threads='many')"
         ),
         "device": Code(
             "A device does not exist, or tensors lie on several.",
@@ -158,7 +155,7 @@ CODES: dict[str, dict[str, Code]] = {
         ),
         "import": Code(
             "An optional package is missing. The class is `MissingExtra`, and the help is the command that "
-            "installs it.",
+            "installs it."
         ),
         "gpu": Code("There is no GPU, or no driver that can be used. It depends on the machine."),
         "memory": Code("Tensors do not fit into the memory of the machine or of the GPU."),
@@ -176,14 +173,8 @@ CODES: dict[str, dict[str, Code]] = {
             "dot = tx.op('op dot(A: f32[N], B: f32[N]) -> s: f32 { s = sum(i: A[i] * B[i]) }')\n"
             "tx.schedule(dot, N=64).rfactor('i')",
         ),
-        "loop": Code(
-            "No loop has such a name, or several have it.",
-            "tx.schedule(matmul).split('x', 4)",
-        ),
-        "tensor": Code(
-            "A kernel has no tensor of such a name.",
-            "tx.schedule(matmul).cache_read('D', 'i')",
-        ),
+        "loop": Code("No loop has such a name, or several have it.", "tx.schedule(matmul).split('x', 4)"),
+        "tensor": Code("A kernel has no tensor of such a name.", "tx.schedule(matmul).cache_read('D', 'i')"),
         "cache": Code(
             "`cache_read` or `cache_write` has nothing to hold, or would miss a value.",
             "tx.schedule(matmul).cache_read('C')",
@@ -192,14 +183,8 @@ CODES: dict[str, dict[str, Code]] = {
             'Tiles under `tail="overlap"` would not give the same when an element is computed twice.',
             "tx.schedule(matmul, M=8, N=8, K=8).split('j', 9, tail='overlap')",
         ),
-        "script": Code(
-            "A script of steps cannot be read.",
-            "tx.schedule(matmul).replay('split(i, 4)')",
-        ),
-        "auto": Code(
-            "`auto()` cannot choose a schedule here.",
-            "tx.schedule(matmul).split('i', 4).auto()",
-        ),
+        "script": Code("A script of steps cannot be read.", "tx.schedule(matmul).replay('split(i, 4)')"),
+        "auto": Code("`auto()` cannot choose a schedule here.", "tx.schedule(matmul).split('i', 4).auto()"),
         "derived": Code(
             "`derived_from()` cannot follow the steps of another schedule.",
             "s = tx.schedule(matmul).split('i', 4)\ns.derived_from(tx.schedule(matmul))",
@@ -238,8 +223,7 @@ CODES: dict[str, dict[str, Code]] = {
     },
     "Compilation": {
         "target": Code(
-            "A target is unknown, or cannot express the kernel.",
-            "tx.schedule(ops.relu).compile('z80')",
+            "A target is unknown, or cannot express the kernel.", "tx.schedule(ops.relu).compile('z80')"
         ),
         "save": Code(
             "A kernel or a network cannot be saved in such a form.",

@@ -109,10 +109,8 @@ def _classes() -> Iterator[str]:
 
 
 def _section(code: str, told: Code, names: dict[str, object]) -> str:
-    parts = [f"### {code}", prose(told.meaning)]
-    if told.example:
-        parts.append(_shown(told.example, names, code))
-    return "\n\n".join(parts)
+    shown = _shown(told.example, names, code) if told.example else ""
+    return "\n\n".join(part for part in (f"### {code}", prose(told.meaning), shown) if part)
 
 
 def _shown(example: str, names: dict[str, object], code: str = "") -> str:
@@ -126,7 +124,7 @@ def _shown(example: str, names: dict[str, object], code: str = "") -> str:
     else:
         raise AssertionError(f"{code}: this is accepted: {example}")
     assert os.getcwd() not in text and str(PACKAGE) not in text, f"a path of this machine: {text}"
-    return f"{fenced('python', _quoted(example))}\n\n`{kind}`:\n\n{fenced('error', text)}"
+    return f"A `{kind}`:\n\n{fenced('python', _quoted(example))}\n\n{fenced('error', text)}"
 
 
 def _quoted(example: str) -> str:

@@ -40,8 +40,7 @@ tx.options(thread=2)
 
 %s
 
-In variables, `1`, `true` and `yes` are True; `0`, `false` and `no` are False, and so is an empty
-text, also for the default of a switch.
+In variables, `1`, `true` and `yes` are True; `0`, `false`, `no` and an empty text are False.
 
 | option | type | default | variable |
 |---|---|---|---|
@@ -54,6 +53,8 @@ TAIL = """## Variables that are no options
 
 See also: [errors](errors.md), [running](../guide/running.md), [the command line](cli.md).
 """
+KINDS = {"certify": 'bool or `"warn"`', "print": "texts", "disable": "names"}
+"""Types in words, where Python's are long."""
 COMPUTED = {"threads": "cores of this process", "cache_dir": "a folder of the user's cache"}
 """Defaults that differ between machines."""
 EXAMPLES = {
@@ -122,7 +123,7 @@ def meanings() -> dict[str, str]:
 
 
 def _row(f) -> str:
-    kind = str(f.type).replace(" | ", " or ").replace("Literal", "").strip("[]")
+    kind = KINDS.get(f.name, str(f.type)).replace(" | ", " or ")
     return f"| [`{f.name}`](#{f.name}) | {kind} | {_default(f)} | `TEXPR_{f.name.upper()}` |"
 
 
