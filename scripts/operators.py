@@ -15,6 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
+from scripts.counts import counts  # noqa: E402
 from scripts.pages.examples import fenced, prose  # noqa: E402
 from scripts.pages.operator_facts import elsewhere, gradient, in_onnx  # noqa: E402
 from texpr import lang, ops  # noqa: E402
@@ -74,7 +75,7 @@ def index() -> str:
     """The first page: what there is."""
     names = themes()
     rows = "\n".join(_rows(theme, list(module.ops)) for theme, module in names.items())
-    return INDEX % (len(ops.names()), "\n".join(names), rows)
+    return INDEX % (counts()["operators"], "\n".join(names), rows)
 
 
 def page(theme: str) -> str:
