@@ -66,8 +66,8 @@ None stands where the system has no step for it. The names are those of `Func` i
 [TVM](https://github.com/apache/tvm/blob/main/python/tvm/s_tir/schedule/schedule.py), of the
 scheduling operators and the standard library of
 [Exo](https://github.com/exo-lang/exo/blob/main/src/exo/API_scheduling.py), and of the
-[transform dialect](https://mlir.llvm.org/docs/Dialects/Transform/) of MLIR where nothing else is
-said. Legality differs even where names agree.
+[transform dialect](https://mlir.llvm.org/docs/Dialects/Transform/) of MLIR (`transform.` stands
+before them) where nothing else is said. Legality differs even where names agree.
 
 | step | Halide | TVM | Exo | MLIR |
 |---|---|---|---|---|
@@ -104,7 +104,8 @@ def index() -> str:
     rows = []
     for rule in rules().values():
         there = described(rule).elsewhere
-        rows.append(f"| [`{rule.name}`]({rule.kind}.md#{rule.name}) | {' | '.join(there.values())} |")
+        names = [name.replace("`transform.", "`") for name in there.values()]
+        rows.append(f"| [`{rule.name}`]({rule.kind}.md#{rule.name}) | {' | '.join(names)} |")
     return INDEX % ("\n".join(KINDS), "\n".join(rows))
 
 
