@@ -136,7 +136,8 @@ def _quoted(example: str) -> str:
 def _steps() -> str:
     found = [rule for rule in rules().values() if described(rule)]
     links = [f"[`{r.name}`](steps/{r.kind}.md#{r.name})" for r in found]
-    return "\n".join(f"* {', '.join(links[at : at + 8])}" for at in range(0, len(links), 8))
+    items = [f"* {', '.join(links[at : at + 8])}" for at in range(0, len(links), 8)]
+    return "\n".join(prose(item).replace("\n", "\n  ") for item in items)
 
 
 __all__ = ["CODES", "FILE", "PAGE", "classes", "codes_of_steps", "page", "raised"]
