@@ -56,8 +56,8 @@ def rewrite(before: str, after: str) -> str:
 
 
 def prose(text: str) -> str:
-    """A paragraph in lines of 100 columns."""
-    return "\n".join(wrap(text, 100, break_long_words=False, break_on_hyphens=False))
+    """A paragraph in lines of 98 columns: lists indent by two."""
+    return "\n".join(wrap(text, 98, break_long_words=False, break_on_hyphens=False))
 
 
 def _listing(names: dict[str, object]) -> str:
