@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -14,8 +11,6 @@ from texpr import ops
 from texpr.compiler.op import instance
 from texpr.ir.interpreter.tensor import interpret
 from texpr.ir.printing.tensor import show_program
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("name", ops.names())
@@ -36,12 +31,3 @@ def test_what_is_printed_parses_back(name):
     found, expected = (interpret(p, given) for p in (again.program(), program))
     for f, e in zip(found, expected, strict=True):
         np.testing.assert_array_equal(f, e)
-
-
-def test_the_page_is_current():
-    """`python scripts/operators.py` writes it."""
-    spec = importlib.util.spec_from_file_location("operators_page", ROOT / "scripts" / "operators.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    assert (ROOT / "docs" / "reference" / "operators.md").read_text(encoding="utf-8") == module.page()

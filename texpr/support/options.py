@@ -53,18 +53,18 @@ class Options:
             lasts. Where a plan needs many kernels, as many processes compile them.
         cache_dir: where compiled kernels and tuning results are kept; None keeps nothing.
         verify: check every program and kernel between all passes.
-        certify: True: prove that the final loops of every kernel compute its operator. A default
-            schedule that is not certified is left for a plainer one (`tx.fallbacks`), any other
-            kernel that is not is refused with `CertificateError`. "warn": such kernels are
-            compiled, with a `CertificateWarning`. False: certify nothing.
+        certify: whether the final loops of every kernel are proven to compute its operator. True: a
+            default schedule that is not certified is left for a plainer one (`tx.fallbacks`); any
+            other kernel that is not is refused with `CertificateError`. "warn": such kernels are
+            compiled, with a `CertificateWarning`. False: nothing is certified.
         print: passes after which to print, such as `after:lower` or `after:*`.
         text_limit: characters of operator text that are accepted at once.
         tuned: operators use the schedules that `tx.tune` chose for them.
         specializations: shapes of an operator that get a kernel of constant sizes at once. Others
             are served by one of symbolic sizes until their calls have taken as long as compiling
             takes, if that adds floats in the same order.
-        opt: how much is done to captured programs: 0 nothing, 1 what is needless goes, 2 all passes
-            but fusion, 3 all.
+        opt: level of passes over captured programs. 0: none. 1: those that remove needless equations.
+            2: all but fusion. 3: all.
         disable: passes over captured programs that are left out, such as `fuse`
             (`texpr.graph.PASSES`).
         device: where tensors, parameters and what is computed of them lie, unless they say so
@@ -74,9 +74,9 @@ class Options:
         fma: default schedules may round every `a * b + c` once (`allow_fma`), and not those of sums
             alone. It holds for kernels that are made from then on: an operator keeps those of its
             earlier calls.
-        guard: where arrays and buffers of kernels on a CPU that are made meanwhile stand: "end" (or
-            True) for directly in front of a page that cannot be touched, "begin" for directly
-            behind one, "" (or False) for anywhere. What goes outside ends the process.
+        guard: guard pages for arrays and buffers of kernels on a CPU that are made meanwhile. "end" or
+            True: they end directly in front of a page that cannot be touched. "begin": they begin
+            directly behind one. "" or False: none. An access outside ends the process.
         reassociate: captured programs may be rewritten by laws of real numbers that do not hold for
             floats bit for bit.
     """

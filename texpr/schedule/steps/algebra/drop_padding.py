@@ -35,8 +35,9 @@ def drop_padding(kernel: Kernel, loop: str | Var, *, finite: bool = False) -> Ke
 
     In the loops, reads that lie inside by these conditions have none of their own.
 
-    No bit of a sum changes while the other factors are finite: a sum that starts at +0 is never -0
-    in between, and x + 0 is x. That 0 times infinity or NaN is left out has to be permitted. It is
+    Legal with `finite=True`, which permits to leave out 0 times infinity or NaN. No bit of a sum
+    changes while the other factors are finite: a sum that starts at +0 is never -0 in between, and
+    x + 0 is x. It is
     the first step of a schedule; `partition` makes ranges of the conditions.
 
     Args:
@@ -46,6 +47,15 @@ def drop_padding(kernel: Kernel, loop: str | Var, *, finite: bool = False) -> Ke
         ScheduleError: another step was applied, the loop is none over terms of a sum of products
             that have a factor which is 0 outside of its tensor along the loop, or the step needs
             `finite=True`.
+    Example:
+        op = tx.op('''op smooth(X: f32[N], w: f32[Q]) -> Y: f32[N] {
+          Y[i] = sum(q: X[i + q - 1 | 0] * w[q])
+        }''')
+        s = tx.schedule(op)
+        s.drop_padding("q", finite=True)
+    Refused:
+        tx.schedule(op).drop_padding("q")
+    Elsewhere: Halide none; TVM none; Exo none; MLIR none.
     """
     if not isinstance(finite, bool):
         raise ScheduleError(f"`finite` is True or False, not {finite!r}", code="drop_padding")

@@ -40,20 +40,29 @@ def factor_out(kernel: Kernel, *loops: str | Var, reassoc: bool = False, finite:
     Several loops are summed together. The new tensor has its dimensions in the order in which its
     factors have them.
 
-    Of integers it is the same number, since products distribute over sums however they wrap. Floats
-    are rounded otherwise, and a sum may be infinite where its products with the other factors are
-    not. Where a sum may have no terms, its product with infinity is NaN.
+    Legal for integers: products distribute over sums however they wrap. Of floats it needs
+    `reassoc=True`: they are rounded otherwise, and a sum may be infinite where its products with
+    the other factors are not. Where a sum may have no terms, its product with infinity is NaN.
 
     Args:
         loops: over terms of one sum of products.
         reassoc: floats may be multiplied and added in another order.
         finite: whatever 0 times a float gives may be added.
     Raises:
-        ScheduleError: another step was applied, the loops are not over terms of one sum of products
-            of which some do not depend on them, a range depends on them, the sum stands in several
-            places, or the step needs `reassoc=True` or `finite=True`.
+        ScheduleError: another step was applied, or the loops are not over terms of one sum of
+            products of which some do not depend on them. A range depends on them, or the sum
+            stands in several places. The step needs `reassoc=True` or `finite=True`.
     Source: Lam, Sadayappan, Wenger, On Optimizing a Class of Multi-Dimensional Loops with
     Reductions, Parallel Processing Letters 1997.
+    Example:
+        op = tx.op('''op chain(A: f32[I, J], B: f32[J, K], x: f32[K]) -> y: f32[I] {
+          y[i] = sum(j, k: A[i, j] * B[j, k] * x[k])
+        }''')
+        s = tx.schedule(op, I=64, J=64, K=64)
+        s.factor_out("k", reassoc=True)
+    Refused:
+        tx.schedule(op).factor_out("k")
+    Elsewhere: Halide none; TVM none; Exo `lift_reduce_constant`; MLIR none.
     """
     for name, value in (("reassoc", reassoc), ("finite", finite)):
         if not isinstance(value, bool):

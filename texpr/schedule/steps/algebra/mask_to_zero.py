@@ -35,9 +35,9 @@ def mask_to_zero(kernel: Kernel, tensor: str, *, finite: bool = False) -> Kernel
     e[i,u] = f(i,u) where u < i + 1;  T[i] = sum(u where u < i + 1: e[i,u] * V[u])
     ->  e[i,u] = if u < i + 1 then f(i,u) else 0;  T[i] = sum(u: e[i,u] * V[u])
 
-    No bit of a sum changes while the other factors are finite, as with `drop_padding`: that 0 times
-    infinity or NaN is added has to be permitted. What the terms read has to exist. It comes before
-    steps that change loops, after `online_softmax` for one.
+    Legal with `finite=True`, which permits to add 0 times infinity or NaN, where all that the terms
+    read exists. No bit of a sum changes while the other factors are finite, as with `drop_padding`.
+    It comes before steps that change loops, after `online_softmax` for one.
 
     Args:
         tensor: the factor, an intermediate that is read by such sums alone.
@@ -45,6 +45,17 @@ def mask_to_zero(kernel: Kernel, tensor: str, *, finite: bool = False) -> Kernel
     Raises:
         ScheduleError: loops were changed, the tensor or its uses are not such, or the step needs
             `finite=True`.
+    Example:
+        op = tx.op('''op lower(X: f32[N, N], V: f32[N, M]) -> O: f32[N, M] {
+          let e: f32[N, N]
+          e[i, j] = X[i, j] * 2 where j <= i
+          O[i, v] = sum(j where j <= i: e[i, j] * V[j, v])
+        }''')
+        s = tx.schedule(op)
+        s.mask_to_zero("e", finite=True)
+    Refused:
+        tx.schedule(op).mask_to_zero("e")
+    Elsewhere: Halide none; TVM none; Exo none; MLIR none.
     """
     if not isinstance(finite, bool):
         raise ScheduleError(f"`finite` is True or False, not {finite!r}", code=STEP)

@@ -99,6 +99,17 @@ def online_softmax(
             `reassoc=True`.
     Source: Milakov and Gimelshein, Online normalizer calculation for softmax, 2018; Dao et al.,
     FlashAttention, NeurIPS 2022.
+    Example:
+        op = tx.op('''op weighted(X: f32[M, N], V: f32[N, K]) -> T: f32[M, K] {
+          m[i] = max(j: X[i, j])
+          e[i, j] = exp(X[i, j] - m[i])
+          T[i, v] = sum(j: e[i, j] * V[j, v])
+        }''')
+        s = tx.schedule(op)
+        s.online_softmax("m", 64, reassoc=True)
+    Refused:
+        tx.schedule(op).online_softmax("m", 64)
+    Elsewhere: Halide none; TVM none; Exo none; MLIR none.
     """
     if isinstance(factor, bool) or not isinstance(factor, int) or factor < 1:
         raise _error(f"a block has at least 1 term, not {factor!r}", 'online_softmax("m", 64, reassoc=True)')

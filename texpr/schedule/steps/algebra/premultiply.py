@@ -35,17 +35,27 @@ def premultiply(kernel: Kernel, loop: str | Var, first: int, second: int, *, rea
 
     Y[i, j] = sum(k: A[i, k] * w[k] * B[k, j])   ->   Y_mul[k, j] = w[k] * B[k, j];  Y[i, j] = sum(k: A[i, k] * Y_mul[k, j])
 
-    Of integers it is the same number. Floats are multiplied in another order, and products may be
-    infinite, or 0, on the way.
+    Legal for integers, of which it is the same number. Of floats it needs `reassoc=True`: they are
+    multiplied in another order, and products may be infinite, or 0, on the way.
 
     Args:
         loop: over terms of a sum of three factors or more.
         first, second: which of them, in the order of the text, from 0.
         reassoc: floats may be multiplied in another order.
     Raises:
-        ScheduleError: another step was applied, the loop is none over terms of such a sum, the sum
-            stands in several places, it has no such factors or has conditions, the ranges of the indices of both depend on others,
-            what they read is not there for all of them, or the step needs `reassoc=True`.
+        ScheduleError: another step was applied, or the loop is none over terms of such a sum. The
+            sum stands in several places, or it has no such factors or has conditions. The ranges of
+            the indices of both factors depend on others, or what they read is not there for all of
+            them. The step needs `reassoc=True`.
+    Example:
+        op = tx.op('''op gram(A: f32[N, K], w: f32[N]) -> G: f32[K, K] {
+          G[i, j] = sum(n: A[n, i] * w[n] * A[n, j])
+        }''')
+        s = tx.schedule(op)
+        s.premultiply("n", 0, 1, reassoc=True)
+    Refused:
+        tx.schedule(op).premultiply("n", 0, 3, reassoc=True)
+    Elsewhere: Halide none; TVM none; Exo none; MLIR none.
     """
     if not isinstance(reassoc, bool):
         raise ScheduleError(f"`reassoc` is True or False, not {reassoc!r}", code=STEP)

@@ -37,13 +37,14 @@ def reciprocal(kernel: Kernel, tensor: str) -> Kernel:
 
     Y[i, j] = X[i, j] / d[i]   ->   Y_inv[i] = 1 / d[i];  Y[i, j] = X[i, j] * Y_inv[i]
 
-    That a divisor is at least the least normal number, or NaN, is proven from the equations alone:
-    by a bound such as `max(d, 1e-9)` or `sqrt(v + 1e-5)`, by sums of terms that are not negative,
-    and for `sum(k: exp(f(k) - max(k: f(k))))`, which has 1 among its terms.
+    Legal if no divisor is so small that its reciprocal is infinite: each is at least the least
+    normal number, or NaN. That is proven from the equations alone: by a bound such as `max(d,
+    1e-9)` or `sqrt(v + 1e-5)`, by sums of terms that are not negative, and for `sum(k: exp(f(k) -
+    max(k: f(k))))`, which has 1 among its terms.
 
-    A product is rounded twice: relative to the exact quotient it is wrong by at most 2^-23 in f32
-    and 2^-52 in f64, or by 2^-21 and 2^-50 where the divisor is above a quarter of the largest
-    number. It is a first step of a schedule.
+    A product is rounded twice. Relative to the exact quotient it is wrong by at most 2^-23 in f32
+    and 2^-52 in f64. Where the divisor is above a quarter of the largest number, it is 2^-21 and
+    2^-50. It is a first step of a schedule.
 
     Args:
         tensor: whose equations divide.
@@ -51,6 +52,18 @@ def reciprocal(kernel: Kernel, tensor: str) -> Kernel:
         ScheduleError: another step was applied, no such tensor, no equation of it divides floats by
             what is the same along one of its axes, or such a divisor may be so small that its
             reciprocal is infinite.
+    Example:
+        op = tx.op('''op scaled(X: f32[M, N], d: f32[M]) -> Y: f32[M, N] {
+          Y[i, j] = X[i, j] / max(d[i], 0.001)
+        }''')
+        s = tx.schedule(op)
+        s.reciprocal("Y")
+    Refused:
+        op = tx.op('''op divided(X: f32[M, N], d: f32[M]) -> Y: f32[M, N] {
+          Y[i, j] = X[i, j] / d[i]
+        }''')
+        tx.schedule(op).reciprocal("Y")
+    Elsewhere: Halide none; TVM none; Exo none; MLIR `fastmath<arcp>` (an attribute).
     """
     program, target = equations_of(kernel, STEP), find_tensor(kernel, tensor)
     defining = [e for e in program.equations if isinstance(e, Equation) and e.target.name == target.name]

@@ -30,14 +30,24 @@ def tf32(kernel: Kernel, loop: str | Var) -> Kernel:
 
     C[i, j] = sum(k: A[i, k] * B[k, j])   ->   C[i, j] = sum(k: tf32(A[i, k]) * tf32(B[k, j]))
 
-    Each factor is wrong by at most 2^-11 of it, or 2^-137, then; products of such factors are exact
-    in f32. `tensorize` with `mma_tf32` wants them so. It is a first step of a schedule.
+    Legal for sums of products of f32; it changes roundings. Each factor is wrong by at most 2^-11
+    of it, or 2^-137, then; products of such factors are exact in f32. `tensorize` with `mma_tf32`
+    wants them so. It is a first step of a schedule.
 
     Args:
         loop: over terms of a sum of products of f32.
     Raises:
         ScheduleError: another step was applied, or the loop is none over terms of a sum of products
             of f32, or its factors are rounded.
+    Example:
+        op = tx.op('''op product(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] {
+          C[i, j] = sum(k: A[i, k] * B[k, j])
+        }''')
+        s = tx.schedule(op)
+        s.tf32("k")
+    Refused:
+        tx.schedule(op).tf32("i")
+    Elsewhere: Halide none; TVM none; Exo none; MLIR none.
     """
     (found, *_) = find_loops(kernel, loop)
     program = equations_of(kernel, STEP)

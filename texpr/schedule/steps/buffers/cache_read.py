@@ -63,6 +63,16 @@ def cache_read(
         ScheduleError: nothing under the loop reads the tensor (along that loop), an iteration reads
             what it writes, or a read is not converted so; without a loop: the kernel computes the
             tensor.
+    Example:
+        op = tx.op('''op flip(X: f32[M, N]) -> Y: f32[N, M] {
+          Y[j, i] = X[i, j] for j in 0..N, i in 0..M
+        }''')
+        s = tx.schedule(op, M=64, N=64).tile("j", "i", sizes=(16, 16))
+        s.cache_read("X", "io")
+    Refused:
+        op = tx.op("op running(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + Y[i - 1 | 0] }")
+        tx.schedule(op).split("i", 4).cache_read("Y", "io")
+    Elsewhere: Halide `in`; TVM `cache_read`; Exo `stage_mem`; MLIR `transform.structured.promote`.
     """
     if loop is None:
         return _of_the_kernel(kernel, tensor, name=name, dtype=dtype, along=along)

@@ -28,7 +28,8 @@ def cache_write(
     for i: for k: for j: s[i, j] += f   ->   for i: { for d0: t[d0] = s[i, d0];  for k: for j: t[j] += f;  for d0: s[i, d0] = t[d0] }
 
     Where the iteration itself writes every element before it is used (a reduction that starts
-    here), nothing is copied in. Sums are accumulated in the same order as before. An intermediate
+    here), nothing is copied in. Sums are accumulated in the same order as before. Legal if no
+    concurrent iterations write one element. An intermediate
     that nothing else uses is replaced by the buffer. Of several loops of that name, the longest
     that updates the tensor, else that writes it. cache_write, register tiling, scalar replacement
     elsewhere.
@@ -39,6 +40,15 @@ def cache_write(
     Raises:
         ScheduleError: nothing under the loop writes the tensor, iterations that run at once would
             write one element, or what is not written out is read later.
+    Example:
+        op = tx.op('''op product(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] {
+          C[i, j] = sum(k: A[i, k] * B[k, j])
+        }''')
+        s = tx.schedule(op, N=64).split("j", 16).reorder("i", "jo", "k", "ji")
+        s.cache_write("C", "jo")
+    Refused:
+        tx.schedule(op).cache_write("C", "C.i", out=False)
+    Elsewhere: Halide `in`; TVM `cache_write`; Exo `stage_mem`; MLIR `transform.structured.promote`.
     """
     t = find_tensor(kernel, tensor)
     box = box_of(kernel, t, user_of(kernel, t, loop, "write"), name or f"{tensor}_tile", "write")

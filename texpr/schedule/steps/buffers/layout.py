@@ -72,6 +72,16 @@ def layout(kernel: Kernel, tensor: str, form: str) -> Kernel:
         ScheduleError: no such buffer, a form that does not name each dimension once, or one that
             gives two elements one place; or iterations that run at once are no longer proven to
             have a buffer each.
+    Example:
+        op = tx.op('''op product(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] {
+          C[i, j] = sum(k: A[i, k] * B[k, j])
+        }''')
+        s = tx.schedule(op, K=64, N=64).cache_read("B")
+        s.layout("B_cache", "k j -> j/16 k j%16")
+    Refused:
+        tx.schedule(op).cache_read("B").layout("B_cache", "k j -> j/16 k j%8")
+    Elsewhere: Halide `reorder_storage`; TVM `transform_layout`; Exo `rearrange_dim`, `divide_dim`;
+    MLIR `transform.structured.pack`.
     """
     t = find_temporary(kernel, tensor, "layout")
     items = _parsed(t, form)

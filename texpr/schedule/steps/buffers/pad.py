@@ -24,6 +24,15 @@ def pad(kernel: Kernel, tensor: str, dimension: int, multiple: int, *, extra: in
 
     Raises:
         ScheduleError: no such buffer or dimension, or numbers that make no sense.
+    Example:
+        op = tx.op('''op flip(X: f32[M, N]) -> Y: f32[N, M] {
+          Y[j, i] = X[i, j] for j in 0..N, i in 0..M
+        }''')
+        s = tx.schedule(op, M=64, N=64).tile("j", "i", sizes=(16, 16)).cache_read("X", "io")
+        s.pad("X_cache", 1, 16, extra=1)
+    Refused:
+        tx.schedule(op).pad("X", 1, 16)
+    Elsewhere: Halide `align_storage`; TVM `storage_align`; Exo `resize_dim`; MLIR none.
     """
     t = find_temporary(kernel, tensor, "pad")
     if not is_number(dimension) or not 0 <= dimension < t.rank:

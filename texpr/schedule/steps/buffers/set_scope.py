@@ -24,15 +24,23 @@ def set_scope(kernel: Kernel, tensor: str, where: str) -> Kernel:
 
     set_scope("C_tile", "register")   let C_tile: f32[8, 32]   ->   let C_tile: f32[8, 32]  register
 
-    Without it, a buffer inside loops lives on the stack up to 16 KiB and on the heap above. What
-    counts is the part that one iteration of the loops around all its uses needs. The target checks
-    its own limits when the kernel is compiled: the bytes of registers and of shared memory, and
-    that registers are not indexed by loops that count. A buffer in tiles, registers of 16 rows of
-    64 bytes, is used by instructions that `tensorize` names alone.
+    Legal wherever a buffer of that size may live; values do not change. Without it, a buffer inside
+    loops lives on the stack up to 16 KiB and on the heap above. What counts is the part that one
+    iteration of the loops around all its uses needs. The target checks its own limits when the
+    kernel is compiled: the bytes of registers and of shared memory, and that registers are not
+    indexed by loops that count. A buffer in tiles, registers of 16 rows of 64 bytes, is used by
+    instructions that `tensorize` names alone.
 
     Raises:
         ScheduleError: no such buffer or place, a size that is not constant, or more than 16 KiB of
             stack.
+    Example:
+        op = tx.op("op rows(X: f32[M, N]) -> y: f32[M] { y[i] = sum(j: X[i, j]) }")
+        s = tx.schedule(op)
+        s.set_scope("y_acc", "stack")
+    Refused:
+        s.set_scope("y_acc", "disk")
+    Elsewhere: Halide `store_in`; TVM `set_scope`; Exo `set_memory`; MLIR none.
     """
     t = find_temporary(kernel, tensor, "set_scope")
     if where not in SCOPES:

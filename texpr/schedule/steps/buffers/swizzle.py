@@ -38,6 +38,17 @@ def swizzle(kernel: Kernel, tensor: str, unit: int, count: int, row: int) -> Ker
     Raises:
         ScheduleError: no such buffer, one that threads do not share, or numbers that make no sense.
     Source: Cecka, CuTe Layout Representation and Algebra, 2024.
+    Example:
+        op = tx.op('''op flip(X: f32[64, 64]) -> Y: f32[64, 64] {
+          Y[j, i] = X[i, j] for j in 0..64, i in 0..64
+        }''')
+        s = tx.schedule(op).tile("j", "i", sizes=(32, 32)).bind("jo", "block.x").bind("ii", "thread.x")
+        s.cache_read("X", "io").set_scope("X_cache", "shared")
+        s.swizzle("X_cache", 1, 32, 32)
+    Refused:
+        tx.schedule(op).cache_read("X").swizzle("X_cache", 1, 32, 32)
+    Elsewhere: Halide none; TVM `transform_layout`; Exo none; MLIR `nvgpu-optimize-shared-memory` (a
+    pass).
     """
     t = find_temporary(kernel, tensor, "swizzle")
     if t.scope != "shared":

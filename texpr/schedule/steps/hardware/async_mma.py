@@ -47,9 +47,9 @@ def async_mma(kernel: Kernel, loop: str | Var, groups: int = 0) -> Kernel:
     iteration of a loop.
 
     Threads go on, and may begin the next products and copies, while these are under way. In a loop
-    without barriers the wait is its last statement. That sums are done where they are used, and
-    what overwrites an operand comes behind the products that read it, is proven of the result: with
-    one group in flight, copies run `depth - 2` iterations ahead (`pipeline(k, depth,
+    without barriers the wait is its last statement. Legal if sums are done where they are used,
+    and each operand is overwritten behind the products that read it; both are proven of the result.
+    With one group in flight, copies run `depth - 2` iterations ahead (`pipeline(k, depth,
     asynchronous=True, lead=depth - 2)`).
 
     Args:
@@ -60,6 +60,22 @@ def async_mma(kernel: Kernel, loop: str | Var, groups: int = 0) -> Kernel:
             done in time.
     Source: Lam, Software Pipelining: An Effective Scheduling Technique for VLIW Machines, PLDI
     1988.
+    Example:
+        op = tx.op('''op linear(A: bf16[64, 256], B: bf16[64, 256]) -> C: f32[64, 64] {
+          C[i, j] = sum(k: f32(A[i, k]) * f32(B[j, k]))
+        }''')
+        s = tx.schedule(op).split("i", 64).split("k", 64).split("ki", 16)
+        s.reorder("io", "ko", "kio", "ii", "j", "kii").set_scope("C_acc", "register")
+        for name in ("A", "B"):
+            s.cache_read(name, "ko").set_scope(f"{name}_cache", "shared")
+            s.swizzle(f"{name}_cache", 8, 8, 64)
+        s.bind("io", "block.x").tensorize("ii", "zero_wgmma_n64").tensorize("ii", "store_wgmma_n64")
+        s.tensorize("ii", "wgmma_bf16_n64", reassoc=True)
+        s.pipeline("ko", 3, asynchronous=True, lead=1)
+        s.async_mma("ko", 1)
+    Refused:
+        tx.schedule(op).async_mma("k")
+    Elsewhere: Halide none; TVM none; Exo none; MLIR none.
     """
     if not isinstance(groups, int) or isinstance(groups, bool) or not 0 <= groups <= MOST_GROUPS:
         raise ScheduleError(

@@ -37,9 +37,9 @@ def bulk_copy(kernel: Kernel, loop: str | Var) -> Kernel:
 
     Counters in shared memory, one for each buffer, tell all threads of the bytes that have arrived:
     phase after phase, of which a wait names the parity. What lies outside of the tensor becomes 0.
-    Values and order are those of the pipeline; that each wait is for the phase of its copies, and
-    none is begun for a counter that somebody still waits for, is proven of the result. A buffer in
-    panels, one after the other in an outermost loop, has a box for each.
+    Values and order are those of the pipeline. Legal if each wait is for the phase of its copies,
+    and no copy begins for a counter that a thread still waits for; both are proven of the result. A
+    buffer in panels, one after the other in an outermost loop, has a box for each.
 
     Args:
         loop: whose copies run ahead, around which only loops over blocks stand, and those that
@@ -47,6 +47,18 @@ def bulk_copy(kernel: Kernel, loop: str | Var) -> Kernel:
     Raises:
         ScheduleError: nothing is begun ahead in the loop, it stands in other loops, or a copy is no
             box.
+    Example:
+        op = tx.op('''op flipped(X: f32[H, T, 64]) -> Y: f32[H, 64] {
+          Y[h, i] = sum(t: X[h, t, 63 - i])
+        }''')
+        s = tx.schedule(op, H=8, T=16).bind("h", "block.x").reorder("t", "i")
+        s.set_scope("Y_acc", "register")
+        s.cache_read("X", "t").set_scope("X_cache", "shared").bind("i", "thread.x")
+        s.pipeline("t", 3, asynchronous=True)
+        s.bulk_copy("t")
+    Refused:
+        tx.schedule(op, H=8, T=16).bind("h", "block.x").bulk_copy("t")
+    Elsewhere: Halide none; TVM none; Exo none; MLIR `transform.nvgpu.rewrite_copy_as_tma`.
     """
     found = [n for n in find_loops(kernel, loop) if any(isinstance(s, Commit) for s in n.body)]
     main = next((n for n in found if isinstance(n.body[0], Wait)), None)

@@ -29,9 +29,9 @@ def multicast(kernel: Kernel, tensor: str, *loops: str | Var) -> Kernel:
 
     Each block has the buffer as before, and waits for all of it; it orders one part of each copy,
     for all of them, so that memory is read once. The barrier between the last reads of a buffer and
-    the next copies to it is one of all threads of the cluster then: that it is there, that blocks
-    along the loops copy the same at the same time, and that nothing comes to a block that has
-    ended, is proven of the result for all sizes. Values and order stay as they are.
+    the next copies to it is one of all threads of the cluster then. Legal if it is there, if blocks
+    along the loops copy the same at the same time, and if no copy reaches a block that has ended.
+    This is proven of the result for all sizes. Values and order stay as they are.
 
     Args:
         tensor: the buffer.
@@ -39,6 +39,18 @@ def multicast(kernel: Kernel, tensor: str, *loops: str | Var) -> Kernel:
     Raises:
         ScheduleError: no such buffer or loop, no bulk copies, or it is not proven that all blocks
             copy the same.
+    Example:
+        op = tx.op('''op weighted(X: f32[T, 64], w: f32[H]) -> Y: f32[H, 64] {
+          Y[h, i] = sum(t: X[t, 63 - i] * w[h])
+        }''')
+        s = tx.schedule(op, H=8, T=16).split("h", 2).bind("ho", "block.x").bind("hi", "cluster.x")
+        s.reorder("t", "i").set_scope("Y_acc", "register")
+        s.cache_read("X", "t").set_scope("X_cache", "shared")
+        s.bind("i", "thread.x").pipeline("t", 3, asynchronous=True).bulk_copy("t")
+        s.multicast("X_cache", "hi")
+    Refused:
+        s.multicast("X_cache", "ho")
+    Elsewhere: Halide none; TVM none; Exo none; MLIR none.
     """
     buffer, axes = find_temporary(kernel, tensor, STEP), sorted({_axis(kernel, v) for v in loops})
     copies = [

@@ -28,6 +28,14 @@ def nontemporal(kernel: Kernel, tensor: str) -> Kernel:
 
     Raises:
         ScheduleError: it is no output, or the kernel reads it, in updates too.
+    Example:
+        op = tx.op("op plain(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 1 }")
+        s = tx.schedule(op).vectorize("i", 16)
+        s.nontemporal("Y")
+    Refused:
+        op = tx.op("op running(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + Y[i - 1 | 0] }")
+        tx.schedule(op).nontemporal("Y")
+    Elsewhere: Halide `stream_stores`; TVM none; Exo none; MLIR none.
     """
     t = find_tensor(kernel, tensor)
     if t not in kernel.outputs:

@@ -33,10 +33,10 @@ def prefetch(
     for k in 0..n: S[A[i, k]]   -- prefetch("A", "k", 8) -->   for k in 0..n: { prefetch A[i, min(k + 8, n - 1)]; S[A[i, k]] }
 
     It stands in front of each statement that reads or updates the tensor, outside of vector and
-    unrolled loops, and asks for their first element, of lanes that lie side by side for each line;
-    in front of an instruction, and of lanes into which rows are woven, it asks for each row that
-    they take. It follows a buffer into another layout, and goes where its tensor goes. Machines
-    that have no such instruction leave it out.
+    unrolled loops, and asks for their first element. For lanes that lie side by side it asks for
+    each cache line. In front of an instruction, and of lanes into which rows are woven, it asks for
+    each row that they take. It follows a buffer into another layout, and goes where its tensor
+    goes. Machines that have no such instruction leave it out.
 
     Args:
         distance: 1 to 2^20 iterations.
@@ -47,6 +47,17 @@ def prefetch(
             address that depends on data which might not be there that early.
     Source: Mowry, Lam and Gupta, Design and Evaluation of a Compiler Algorithm for Prefetching,
     ASPLOS 1992.
+    Example:
+        op = tx.op("op rows(X: f32[M, N]) -> y: f32[M] { y[i] = sum(j: X[i, j]) }")
+        s = tx.schedule(op)
+        s.prefetch("X", "i", 4)
+    Refused:
+        op = tx.op('''op chained(X: f32[N], at: i32[M] in 0..N) -> y: f32[M] {
+          h[i] = X[i] * 2
+          y[i] = h[at[i]]
+        }''')
+        tx.schedule(op).prefetch("X", "y.i", 4)
+    Elsewhere: Halide `prefetch`; TVM none; Exo none; MLIR none.
     """
     t, found = find_tensor(kernel, tensor), find_loops(kernel, loop)
     if not isinstance(distance, int) or isinstance(distance, bool) or not 1 <= distance <= FARTHEST:

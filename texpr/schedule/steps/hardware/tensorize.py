@@ -36,6 +36,18 @@ def tensorize(kernel: Kernel, loop: str | Var, instruction: str, *, reassoc: boo
             `reassoc=True`.
     Source: Ikarashi and others, Exocompilation for Productive Programming of Hardware Accelerators,
     PLDI 2022.
+    Example:
+        op = tx.op('''op bytes(A: u8[M, K], B: i8[N, K]) -> C: i32[M, N] {
+          C[i, j] = sum(k: i32(A[i, k]) * i32(B[j, k]))
+        }''')
+        s = tx.schedule(op, K=64, N=64).split("j", 16).split("k", 4)
+        s.reorder("i", "jo", "ko", "ji", "ki").cache_read("B", "ko")
+        s.layout("B_cache", "j k -> k/4 j k%4")
+        s.tensorize("ji", "vpdpbusd")
+    Refused:
+        tx.schedule(op, K=64, N=64).tensorize("j", "vpdpbusd")
+    Elsewhere: Halide none; TVM `tensorize`; Exo `replace`; MLIR
+    `transform.nvgpu.rewrite_matmul_as_mma_sync`.
     """
     found = find_loops(kernel, loop)
     if not isinstance(instruction, str) or instruction not in INSTRUCTIONS:

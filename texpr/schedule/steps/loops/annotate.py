@@ -27,6 +27,13 @@ def annotate(kernel: Kernel, loop: str | Var, **notes: str | int | float | bool)
             mark of one name takes the place.
     Raises:
         ScheduleError: no such loop, nothing to put there, or a value that is none of these.
+    Example:
+        op = tx.op("op double(X: f32[N]) -> Y: f32[N] { Y[i] = 2 * X[i] }")
+        s = tx.schedule(op)
+        s.annotate("i", tuned=16)
+    Refused:
+        s.annotate("i", tuned=None)
+    Elsewhere: Halide none; TVM `annotate`; Exo none; MLIR `transform.annotate`.
     """
     found = find_loops(kernel, loop)
     if not notes:

@@ -29,8 +29,8 @@ def bind(
     max_blocks: int | None = None,
     names: tuple[str, str] | None = None,
 ) -> Kernel:
-    """Run the iterations on the blocks or threads of a GPU: `block.x` ... `thread.z`. Legal as
-    `parallel` is; iterations may meet in updates that `atomic` has marked.
+    """Run the iterations on the blocks or threads of a GPU. Legal as `parallel` is; iterations may
+    meet in updates that `atomic` has marked.
 
     With `max_blocks`, so many blocks or threads walk over all iterations. Grid-stride loop,
     persistent blocks elsewhere.
@@ -38,11 +38,23 @@ def bind(
     for v in 0..n: S   ->   for vi in 0..min(p, n) block.x: for vo in 0..(n - vi + p-1)//p: S[v := vo*p + vi]
 
     Args:
+        to: `block`, `cluster` or `thread`, and one of the directions `.x`, `.y` and `.z`.
         max_blocks: of the blocks or threads, 1 to 2^31; a loop of no more iterations is bound as it
             is.
         names: of the loop inside and of the one that is bound; `vo` and `vi` unless given.
     Raises:
         ScheduleError: no such place, a bad number or name, or iterations depend on each other.
+    Example:
+        op = tx.op('''op add(X: f32[M, N], Y: f32[M, N]) -> Z: f32[M, N] {
+          Z[i, j] = X[i, j] + Y[i, j]
+        }''')
+        s = tx.schedule(op, N=256).bind("j", "thread.x")
+        s.bind("i", "block.x", max_blocks=132)
+    Refused:
+        op = tx.op("op running(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + Y[i - 1 | 0] }")
+        tx.schedule(op).bind("i", "thread.x")
+    Elsewhere: Halide `gpu_blocks`, `gpu_threads`; TVM `bind`; Exo none; MLIR
+    `transform.gpu.map_forall_to_blocks`.
     """
     if to not in BINDINGS:
         raise ScheduleError(f"a loop cannot be bound to {to!r}", code="bind", help=_places(to))

@@ -32,6 +32,18 @@ def fission(kernel: Kernel, loop: str | Var, after: str | None = None, *, name: 
             taken.
     Source: Allen and Kennedy, Automatic Translation of Fortran Programs to Vector Form, TOPLAS
     1987.
+    Example:
+        op = tx.op("op rows(X: f32[M, N]) -> y: f32[M] { y[i] = sum(j: X[i, j]) }")
+        s = tx.schedule(op)
+        s.fission("i", "y_acc")
+    Refused:
+        op = tx.op('''op lagging(X: f32[N]) -> Y: f32[N] {
+          h[i] = Y[i - 1 | 0] * 2 for i in 0..N
+          Y[i] = h[i] + X[i]
+        }''')
+        tx.schedule(op).fission("i")
+    Elsewhere: Halide none; TVM `decompose_reduction` (first values alone); Exo `fission`; MLIR
+    none.
     """
     at = find_loops(kernel, loop)[0]
     found = {n.var for n in find_loops(kernel, loop)}

@@ -30,10 +30,8 @@ MOST_ITERATIONS = 1 << 62
 
 @step(order_of_sums="kept")
 def fuse(kernel: Kernel, outer: str | Var, inner: str | Var, *, name: str | None = None) -> Kernel:
-    """Join two nested loops into one. The order is unchanged; if the outer iterations run at once,
-    all must be independent now.
-
-    Coalescing, collapse elsewhere.
+    """Join two nested loops into one. Coalescing, collapse elsewhere. The order is unchanged, so it
+    is legal for serial loops; if the outer iterations run at once, all must be independent now.
 
     for a in 0..m: for b in 0..n: S   ->   for ab in 0..m*n: S[a := ab // n, b := ab % n]
 
@@ -53,9 +51,17 @@ def fuse(kernel: Kernel, outer: str | Var, inner: str | Var, *, name: str | None
     registers, then have one dimension for it: `T[ij // 8, ij % 8]` is `T_cache[iji]`.
 
     Raises:
-        ScheduleError: `inner` does not directly follow `outer`, its extent depends on `outer` or is
-            data, the name is taken, a loop is marked vector or unroll, an instance would run before
-            one it needs, or iterations that would run at once depend on each other.
+        ScheduleError: `inner` does not directly follow `outer`, or its extent depends on `outer` or
+            is data. The name is taken, or a loop is marked vector or unroll. An instance would run
+            before one it needs, or iterations that would run at once depend on each other.
+    Example:
+        op = tx.op("op plain(X: f32[M, N]) -> Y: f32[M, N] { Y[i, j] = X[i, j] + 1 }")
+        s = tx.schedule(op)
+        s.fuse("i", "j")
+    Refused:
+        op = tx.op("op ragged(X: f32[N, N]) -> Y: f32[N] { Y[i] = sum(j in 0..i + 1: X[i, j]) }")
+        tx.schedule(op).fission("i").fuse("i", "j")
+    Elsewhere: Halide `fuse`; TVM `fuse`; Exo `mult_loops`; MLIR `transform.loop.coalesce`.
     """
     names = qualified(find_loops(kernel, outer)[0]), qualified(find_loops(kernel, inner)[0])
     fused = names[0].rpartition(".")[2] + names[1].rpartition(".")[2] if name is None else name

@@ -38,6 +38,17 @@ def merge(kernel: Kernel, first: str | Var, second: str | Var) -> Kernel:
         ScheduleError: no such pair of loops stands in one body, one runs more iterations than the
             other, or is marked, their number is data, or an instance would run before one it needs.
     Source: Allen and Kennedy, Optimizing Compilers for Modern Architectures, 2001, chapter 8.
+    Example:
+        op = tx.op("op lag(X: f32[N]) -> Y: f32[N] { h[i] = 2 * X[i]  Y[i] = h[i] + h[i - 1 | 0] }")
+        s = tx.schedule(op)
+        s.merge("h.i", "Y.i")
+    Refused:
+        op = tx.op('''op early(X: f32[N]) -> Y: f32[N] {
+          h[i] = 2 * X[i]
+          Y[i] = h[i] + h[i + 1 | 0]
+        }''')
+        tx.schedule(op).merge("h.i", "Y.i")
+    Elsewhere: Halide `compute_with`; TVM `merge`; Exo `fuse`; MLIR `transform.loop.fuse_sibling`.
     """
     one, other = find_loops(kernel, first)[0], find_loops(kernel, second)[0]
     kernel, mates = _laid_bare(kernel, qualified(one), qualified(other))

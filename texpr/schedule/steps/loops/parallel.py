@@ -20,5 +20,16 @@ def parallel(kernel: Kernel, loop: str | Var) -> Kernel:
 
     Raises:
         ScheduleError: iterations depend on each other.
+    Example:
+        op = tx.op("op rows(X: f32[M, N]) -> y: f32[M] { y[i] = sum(j: X[i, j]) }")
+        s = tx.schedule(op)
+        s.parallel("i")
+    Refused:
+        op = tx.op('''op wave(X: f32[M, N]) -> A: f32[M, N] {
+          A[i, j] = max(A[i - 1, j | 0], A[i, j - 1 | 0]) + X[i, j]
+        }''')
+        tx.schedule(op).parallel("i")
+    Elsewhere: Halide `parallel`; TVM `parallel`; Exo `parallelize_loop`; MLIR `affine-parallelize`
+    (a pass).
     """
     return mark_concurrent(kernel, loop, "parallel", PARALLEL)

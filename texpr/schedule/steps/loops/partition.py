@@ -64,6 +64,14 @@ def partition(kernel: Kernel, loop: str | Var) -> Kernel:
             condition inside that bounds it.
     Source: Griebl, Feautrier and Lengauer, Index Set Splitting, International Journal of Parallel
     Programming 2000.
+    Example:
+        op = tx.op("op triangle(X: f32[N, N]) -> Y: f32[N] { Y[i] = sum(j where j <= i: X[i, j]) }")
+        s = tx.schedule(op).split("j", 8)
+        s.partition("jo")
+    Refused:
+        op = tx.op("op plain(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 1 }")
+        tx.schedule(op).partition("i")
+    Elsewhere: Halide `partition`; TVM `LoopPartition` (a pass); Exo `cut_loop`; MLIR none.
     """
     found = find_loops(kernel, loop)
     for n in found:

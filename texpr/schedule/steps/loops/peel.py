@@ -38,6 +38,13 @@ def peel(kernel: Kernel, loop: str | Var, first: int, last: int) -> Kernel:
 
     Raises:
         ScheduleError: counts below 0 or above 2^31, or more than a loop of constant extent has.
+    Example:
+        op = tx.op("op steps(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] - X[i - 1 | 0] }")
+        s = tx.schedule(op)
+        s.peel("i", 1, 0)
+    Refused:
+        tx.schedule(op, N=8).peel("i", 9, 0)
+    Elsewhere: Halide none; TVM `loop_partition`; Exo `cut_loop`; MLIR `transform.loop.peel`.
     """
     found = find_loops(kernel, loop)
     for count in (first, last):

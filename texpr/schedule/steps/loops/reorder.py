@@ -34,6 +34,17 @@ def reorder(kernel: Kernel, *loops: str | Var, reassoc: bool = False) -> Kernel:
             would run before one it needs.
     Source: Allen and Kennedy, Automatic Translation of Fortran Programs to Vector Form, TOPLAS
     1987.
+    Example:
+        op = tx.op("op sums(X: f32[M, N]) -> y: f32[N] { y[j] = sum(i: X[i, j]) }")
+        s = tx.schedule(op)
+        s.reorder("i", "j")
+    Refused:
+        op = tx.op('''op diagonal(X: f32[M, N]) -> A: f32[M, N] {
+          A[i, j] = A[i - 1, j + 1 | 0] * 2 + X[i, j]
+        }''')
+        tx.schedule(op).reorder("j", "i")
+    Elsewhere: Halide `reorder`; TVM `reorder`; Exo `reorder_loops`; MLIR
+    `transform.structured.interchange`.
     """
     families, order = _named(kernel, loops)
     if not isinstance(reassoc, bool):

@@ -26,6 +26,13 @@ def reverse(kernel: Kernel, loop: str | Var) -> Kernel:
         ScheduleError: an instance would run before one it needs.
     Source: Wolf and Lam, A Loop Transformation Theory and an Algorithm to Maximize Parallelism,
     TPDS 1991.
+    Example:
+        op = tx.op("op ragged(X: f32[N, N]) -> Y: f32[N] { Y[i] = sum(j in 0..i + 1: X[i, j]) }")
+        s = tx.schedule(op)
+        s.reverse("i")
+    Refused:
+        tx.schedule(op).reverse("j")
+    Elsewhere: Halide none; TVM none; Exo none; MLIR none.
     """
     found = {n.var for n in find_loops(kernel, loop)}
 

@@ -37,6 +37,15 @@ def skew(kernel: Kernel, loop: str | Var, by: str | Var, factor: int = 1) -> Ker
             with no known maximum.
     Source: Wolfe, Loops Skewing: The Wavefront Method Revisited, International Journal of Parallel
     Programming 1986.
+    Example:
+        op = tx.op('''op wave(X: f32[M, N]) -> A: f32[M, N] {
+          A[i, j] = max(A[i - 1, j | 0], A[i, j - 1 | 0]) + X[i, j]
+        }''')
+        s = tx.schedule(op)
+        s.skew("j", "i")
+    Refused:
+        tx.schedule(op).skew("i", "j")
+    Elsewhere: Halide none; TVM none; Exo none; MLIR none.
     """
     at, around = find_loops(kernel, loop)[0], find_loops(kernel, by)[0]
     if not isinstance(factor, int) or isinstance(factor, bool) or not 0 < abs(factor) <= LARGEST_FACTOR:

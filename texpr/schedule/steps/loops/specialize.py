@@ -41,6 +41,13 @@ def specialize(kernel: Kernel, /, *loops: str | Var, **sizes: int) -> Kernel:
         sizes: symbolic sizes and their values.
     Raises:
         ScheduleError: no such loop or size, a value that is no size, or text that is no condition.
+    Example:
+        op = tx.op("op plain(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 1 }")
+        s = tx.schedule(op)
+        s.specialize("N % 16 == 0")
+    Refused:
+        tx.schedule(op).specialize("N % 16")
+    Elsewhere: Halide `specialize`; TVM none; Exo `specialize`; MLIR none.
     """
     asked = [c for c in loops if isinstance(c, str) and not _LOOP.fullmatch(c)]
     values = _values(kernel, sizes, asked)

@@ -44,19 +44,27 @@ def split(
 
     Args:
         factor: iterations per tile, 1 to 2^31.
-        tail: what becomes of iterations that do not fill a tile, unless a constant extent, what the
-            operator requires or a condition around the loop says that there are none. `guard` keeps
-            them under a condition, `peel` runs them in loops of their own, `clip` makes the last
-            tile shorter (`for vi in 0..min(factor, n - vo*factor)`), `mask` makes `vi` a vector
-            loop whose last lanes are off, `overlap` lets the last tile begin at `n - factor`, where
-            nothing changes if an element is computed twice, `pad` runs past the end, where only
-            buffers are written, which grow, and what does not exist reads as 0; `exact` refuses
-            them.
+        tail: policy for iterations that do not fill a tile. It changes nothing where a constant
+            extent, a requirement of the operator or a condition around the loop says that there
+            are none. `guard`: under a condition. `peel`: in loops of their own. `clip`: the last
+            tile is shorter (`for vi in 0..min(factor, n - vo*factor)`). `mask`: `vi` is a vector
+            loop whose last lanes are off. `overlap`: the last tile begins at `n - factor`, legal
+            where an element may be computed twice. `pad`: the loop runs past the end, where it
+            writes buffers alone, which grow; elements that do not exist read as 0. `exact`: no
+            such iterations, or the step is refused.
         names: of the outer and the inner loop; `vo` and `vi` unless given.
     Raises:
         ScheduleError: no such loop, a bad factor, names that are taken, a remainder under
             `tail="exact"`, or a tail that would change the answer.
     Source: Wolfe, More Iteration Space Tiling, Supercomputing 1989.
+    Example:
+        op = tx.op("op plain(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 1 }")
+        s = tx.schedule(op)
+        s.split("i", 16, tail="peel")
+    Refused:
+        tx.schedule(op).split("i", 16, tail="exact")
+    Elsewhere: Halide `split`; TVM `split`; Exo `divide_loop`; MLIR
+    `transform.structured.tile_using_for`.
     """
     found = find_loops(kernel, loop)
     at = found[0]

@@ -33,6 +33,19 @@ def tile(kernel: Kernel, *loops: str | Var, sizes: Sequence[int], tail: str = "g
         ScheduleError: not one size per loop, a loop that cannot be split so, or an instance would
             run before one it needs.
     Source: Irigoin and Triolet, Supernode Partitioning, POPL 1988.
+    Example:
+        op = tx.op('''op flip(X: f32[M, N]) -> Y: f32[N, M] {
+          Y[j, i] = X[i, j] for j in 0..N, i in 0..M
+        }''')
+        s = tx.schedule(op)
+        s.tile("j", "i", sizes=(16, 16))
+    Refused:
+        op = tx.op('''op diagonal(X: f32[M, N]) -> A: f32[M, N] {
+          A[i, j] = A[i - 1, j + 1 | 0] * 2 + X[i, j]
+        }''')
+        tx.schedule(op).tile("i", "j", sizes=(16, 16))
+    Elsewhere: Halide `tile`; TVM `split` and `reorder`; Exo `tile_loops`; MLIR
+    `transform.structured.tile_using_for`.
     """
     found = [find_loops(kernel, name)[0] for name in loops]
     if isinstance(sizes, str) or not isinstance(sizes, Sequence) or len(sizes) != len(found) or not found:

@@ -28,6 +28,15 @@ def unroll(kernel: Kernel, loop: str | Var, factor: int | None = None, *, tail: 
     Raises:
         ScheduleError: a bad factor or tail.
         ResourceError: more than 4,096 statements would stand there.
+    Example:
+        op = tx.op('''op smooth(X: f32[N], w: f32[3]) -> Y: f32[N] {
+          Y[i] = sum(k: X[i + k - 1 | 0] * w[k])
+        }''')
+        s = tx.schedule(op)
+        s.unroll("k")
+    Refused:
+        tx.schedule(op, N=100_000).split("i", 10_000).unroll("ii")
+    Elsewhere: Halide `unroll`; TVM `unroll`; Exo `unroll_loop`; MLIR `transform.loop.unroll`.
     """
     found = find_loops(kernel, loop)
     if factor is None and any(integer(n.extent) is not None for n in found):

@@ -33,6 +33,19 @@ def unroll_and_jam(kernel: Kernel, loop: str | Var, factor: int, *, tail: str = 
         ResourceError: more than 4,096 statements would stand there.
     Source: Callahan, Carr and Kennedy, Improving Register Allocation for Subscripted Variables,
     PLDI 1990.
+    Example:
+        op = tx.op('''op product(A: f32[M, K], x: f32[K]) -> y: f32[M] {
+          y[i] = sum(k: A[i, k] * x[k])
+        }''')
+        s = tx.schedule(op, M=64)
+        s.unroll_and_jam("i", 2)
+    Refused:
+        op = tx.op('''op diagonal(X: f32[M, N]) -> A: f32[M, N] {
+          A[i, j] = A[i - 1, j + 1 | 0] * 2 + X[i, j]
+        }''')
+        tx.schedule(op).unroll_and_jam("i", 2)
+    Elsewhere: Halide `split`, `reorder` and `unroll`; TVM `split`, `reorder` and `unroll`; Exo
+    `unroll_and_jam`; MLIR `transform.loop.unroll_and_jam`.
     """
     at = find_loops(kernel, loop)[0]
     if not isinstance(factor, int) or isinstance(factor, bool) or not 1 <= factor <= MOST_STATEMENTS:

@@ -36,6 +36,18 @@ def vectorize(kernel: Kernel, loop: str | Var, lanes: int | None = None, *, tail
             change the answer.
         ResourceError: more than 4,096 statements would stand there once vectors are cut to
             registers.
+    Example:
+        op = tx.op("op plain(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 1 }")
+        s = tx.schedule(op)
+        s.vectorize("i", 8)
+    Refused:
+        op = tx.op('''op scatter(G: f32[M], at: i32[M] in 0..N, X: f32[N]) -> Y: f32[N] {
+          Y[n] = X[n]
+          Y[at[i]] += G[i]
+        }''')
+        tx.schedule(op).vectorize("i")
+    Elsewhere: Halide `vectorize`; TVM `vectorize`; Exo `vectorize`; MLIR
+    `transform.structured.vectorize`.
     """
     found = find_loops(kernel, loop)
     if lanes is None and any(

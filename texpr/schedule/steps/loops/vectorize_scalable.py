@@ -26,9 +26,9 @@ def vectorize_scalable(
     for v in 0..n: S   -- vectorize_scalable("v", 2) -->   for v in 0..n  scalable.2: S
 
     Legal if no iteration uses what another one writes, so for registers of every length at once:
-    which iterations run together changes nothing. Each lane adds up its own terms of what all of
-    them update, and the lanes are joined after the loop: max, min and integers give the same value
-    in any order, a float sum does not, and `reassoc=True` permits the new order. A temporary that
+    which iterations run together changes nothing. A reduction over the loop has a partial result
+    in each lane, and the lanes are joined after the loop. Max, min and integers give the same value
+    in any order; `reassoc=True` permits another order of a float sum. A temporary that
     each iteration fills before it reads has a lane for each of them, in registers where its indices
     are constants then: the sums of a loop that stands inside. Iterations past the end, and
     conditions, are masked. For targets whose registers have any length.
@@ -40,6 +40,14 @@ def vectorize_scalable(
     Raises:
         ScheduleError: another number of registers, iterations depend on each other, or the step
             needs `reassoc=True`.
+    Example:
+        op = tx.op("op dot(A: f32[N], B: f32[N]) -> s: f32 { s = sum(i: A[i] * B[i]) }")
+        s = tx.schedule(op)
+        s.vectorize_scalable("i", 2, reassoc=True)
+    Refused:
+        tx.schedule(op).vectorize_scalable("i", 2)
+    Elsewhere: Halide none; TVM `vectorize` (of an extent with `vscale`); Exo none; MLIR
+    `transform.structured.vectorize`.
     """
     found = find_loops(kernel, loop)
     if isinstance(registers, bool) or registers not in REGISTERS_SIDE_BY_SIDE:

@@ -64,6 +64,17 @@ def compute_at(
             dependence would be reversed.
     Source: Ragan-Kelley et al., Halide: A Language and Compiler for Optimizing Parallelism,
     Locality, and Recomputation, PLDI 2013.
+    Example:
+        op = tx.op('''op smooth(X: f32[N]) -> Y: f32[N] {
+          h[i] = 2 * X[i]
+          Y[i] = h[i] + h[i + 1 | 0]
+        }''')
+        s = tx.schedule(op).split("Y.i", 16, tail="peel")
+        s.compute_at("h", "Y.io")
+    Refused:
+        tx.schedule(op).compute_at("h", "Y.i", recompute=False)
+    Elsewhere: Halide `compute_at`; TVM `compute_at`; Exo none; MLIR
+    `transform.structured.fuse_into_containing_op`.
     """
     found = find_loops(kernel, loop)
     if not slide and recompute is not True:

@@ -39,6 +39,13 @@ def expand_dim(kernel: Kernel, tensor: str, loop: str | Var) -> Kernel:
         ScheduleError: no such temporary or loop, the loop does not hold all that uses it, a value
             is used in another iteration, or the loop's length has no known maximum.
     Source: Padua and Wolfe, Advanced Compiler Optimizations for Supercomputers, CACM 1986.
+    Example:
+        op = tx.op("op rows(X: f32[M, N]) -> y: f32[M] { y[i] = sum(j: X[i, j]) }")
+        s = tx.schedule(op).split("i", 8).fold_storage("y_acc", 0)
+        s.expand_dim("y_acc", "ii")
+    Refused:
+        tx.schedule(op).expand_dim("y_acc", "j")
+    Elsewhere: Halide none; TVM none; Exo `expand_dim`; MLIR none.
     """
     t = find_temporary(kernel, tensor, "expand_dim")
     found = find_loops(kernel, loop)

@@ -39,6 +39,14 @@ def fold_storage(kernel: Kernel, tensor: str, dim: int | str | Var, size: int | 
         ScheduleError: it is no temporary, there is no such dimension, or the size is too small.
     Source: Lefebvre and Feautrier, Automatic Storage Management for Parallel Programs, Parallel
     Computing 1998.
+    Example:
+        op = tx.op("op lag(X: f32[N]) -> Y: f32[N] { h[i] = 2 * X[i]  Y[i] = h[i] + h[i - 1 | 0] }")
+        s = tx.schedule(op).compute_at("h", "Y.i")
+        s.fold_storage("h", 0)
+    Refused:
+        tx.schedule(op).compute_at("h", "Y.i").fold_storage("h", 0, 1)
+    Elsewhere: Halide `fold_storage`; TVM `rolling_buffer`; Exo `resize_dim` (with `fold=True`);
+    MLIR none.
     """
     found = find_tensor(kernel, tensor, "fold_storage")
     if found not in kernel.temporaries:

@@ -59,6 +59,21 @@ def inline(kernel: Kernel, tensor: str) -> Kernel:
         ResourceError: a value would have more than 4,096 operations.
     Source: Ragan-Kelley et al., Halide: A Language and Compiler for Optimizing Parallelism,
     Locality, and Recomputation, PLDI 2013.
+    Example:
+        op = tx.op('''op smooth(X: f32[N]) -> Y: f32[N] {
+          h[i] = 2 * X[i]
+          Y[i] = h[i] + h[i + 1 | 0]
+        }''')
+        s = tx.schedule(op)
+        s.inline("h")
+    Refused:
+        op = tx.op('''op running(X: f32[N]) -> Y: f32[N] {
+          h[i] = h[i - 1 | 0] + X[i] for i in 0..N
+          Y[i] = 2 * h[i]
+        }''')
+        tx.schedule(op).inline("h")
+    Elsewhere: Halide `compute_inline`; TVM `compute_inline`; Exo `inline_assign`; MLIR
+    `linalg-fuse-elementwise-ops` (a pass).
     """
     found = find_tensor(kernel, tensor, "inline")
     production = find_production(kernel, found, "inline")

@@ -88,11 +88,26 @@ def pipeline(
             for the next of its iterations begin in the last ones of this, and buffers are used in
             turn all the way.
     Raises:
-        ScheduleError: values pass from iteration to iteration, or what the tensor is computed from
-            is not there earlier; or lanes around the loop would share the buffers; or, with
-            `asynchronous`, a tensor is computed, lives elsewhere, or is not proven to arrive.
+        ScheduleError: values pass from iteration to iteration, or an input of the tensor is not
+            there earlier. Lanes around the loop would share the buffers. With `asynchronous`, a
+            tensor is computed, lives elsewhere, or is not proven to arrive.
     Source: Lam, Software Pipelining: An Effective Scheduling Technique for VLIW Machines, PLDI
     1988.
+    Example:
+        op = tx.op('''op decay(X: f32[M, N]) -> h: f32[M, N] {
+          g[t, n] = exp(X[t, n])
+          h[t, n] = h[t - 1, n | 0] + g[t, n]
+        }''')
+        s = tx.schedule(op, M=64).compute_at("g", "h.t")
+        s.pipeline("g")
+    Refused:
+        op = tx.op('''op feedback(X: f32[M, N]) -> h: f32[M, N] {
+          g[t, n] = X[t, n] + h[t - 1, n | 0] for t in 0..M, n in 0..N
+          h[t, n] = g[t, n] / 2
+        }''')
+        tx.schedule(op).pipeline("g")
+    Elsewhere: Halide `async` and `ring_buffer`; TVM `annotate` with `software_pipeline_stage`; Exo
+    none; MLIR `transform.loop.pipeline`.
     """
     _check_arguments(depth, asynchronous, lead, through)
     lead = lead or depth - 1

@@ -170,7 +170,7 @@ def check_pure(
             f"anew",
             text_of(kernel, own),
             code=step,
-            help="leave it where it is; fold keeps the part of it that is still needed",
+            help="leave it where it is; fold_storage keeps the part of it that is still needed",
         )
     count = len(production.loops) if depth is None else depth
     if not _may_change(kernel, production, count):

@@ -46,6 +46,20 @@ def reverse_compute_at(kernel: Kernel, tensor: str, loop: str | Var) -> Kernel:
             or a dependence would be reversed.
     Source: Feng et al., TensorIR: An Abstraction for Automatic Tensorized Program Optimization,
     ASPLOS 2023.
+    Example:
+        op = tx.op('''op smooth(X: f32[N]) -> Y: f32[N] {
+          h[i] = 2 * X[i]
+          Y[i] = h[i] + h[i + 1 | 0]
+        }''')
+        s = tx.schedule(op)
+        s.reverse_compute_at("Y", "h.i")
+    Refused:
+        op = tx.op('''op flip(X: f32[N]) -> Y: f32[N] {
+          h[i] = 2 * X[i]
+          Y[i] = h[i] + h[N - 1 - i]
+        }''')
+        tx.schedule(op).reverse_compute_at("Y", "h.i")
+    Elsewhere: Halide none; TVM `reverse_compute_at`; Exo none; MLIR none.
     """
     found = find_loops(kernel, loop)
     if len(found) > 1:

@@ -24,17 +24,29 @@ def atomic(kernel: Kernel, tensor: str, *, reassoc: bool = False) -> Kernel:
 
     for i: H[X[i]] += w[i]   ->   for i: H[X[i]] += w[i]  atomic
 
-    On a GPU such an update is one instruction (`atom`, `red`), or tries again until nothing has
-    come between. In which order iterations add is not known then, and may be another one in each
-    run. Elsewhere loops are run one iteration after the other, as before.
+    Legal for sums, maxima and minima whose iterations meet in these updates and nowhere else; for
+    sums of floats with `reassoc=True`. On a GPU such an update is one instruction (`atom`, `red`),
+    or tries again until nothing has come between. In which order iterations add is not known then,
+    and may be another one in each run. Elsewhere loops are run one iteration after the other, as
+    before.
 
     Args:
         reassoc: floats may be added in any order; results of f32 that are too small to be normal,
             or that are added to such, become 0.
     Raises:
-        ScheduleError: nothing is updated, or by a product, or by an instruction that runs a nest;
-            no two iterations of a loop meet in an element; iterations need each other's results in
-            other ways too; or sums of floats without `reassoc=True`.
+        ScheduleError: nothing is updated, or by a product, or by an instruction that runs a nest.
+            No two iterations of a loop meet in an element, or iterations need each other's results
+            in other ways too. Sums of floats without `reassoc=True`.
+    Example:
+        op = tx.op('''op scatter(G: f32[M], at: i32[M] in 0..N, X: f32[N]) -> Y: f32[N] {
+          Y[n] = X[n]
+          Y[at[i]] += G[i]
+        }''')
+        s = tx.schedule(op)
+        s.atomic("Y", reassoc=True)
+    Refused:
+        tx.schedule(op).atomic("Y")
+    Elsewhere: Halide `atomic`; TVM none; Exo none; MLIR none.
     """
     t = find_tensor(kernel, tensor)
     updates = [s for s in stores(kernel) if s.tensor is t and s.update is not None]

@@ -30,9 +30,9 @@ def rfactor(kernel: Kernel, loop: str | Var, *, reassoc: bool = False) -> Kernel
 
     s = 0; for ko: for ki: s += f   ->   for ki: p[ki] = 0;  for ko: for ki: p[ki] += f;  s = 0;  for ki_sum: s += p[ki_sum]
 
-    Max, min and integers give the same value in any order. A float sum or product does not:
-    `reassoc=True` permits the new order. Where data says what is added to, each iteration gets all
-    of the tensor: a private histogram. The tensor keeps what it held.
+    Legal for max, min and integers, which give the same value in any order. A float sum or product
+    does not: `reassoc=True` permits the new order. Where data says what is added to, each iteration
+    gets all of the tensor: a private histogram. The tensor keeps what it held.
 
     for io: for ii: H[X[io, ii]] += 1
     ->   for io: for v: p[io, v] = 0;  for io: for ii: p[io, X[io, ii]] += 1;  for v: for io_sum: H[v] += p[io_sum, v]
@@ -45,6 +45,15 @@ def rfactor(kernel: Kernel, loop: str | Var, *, reassoc: bool = False) -> Kernel
         ScheduleError: no iterations of `loop` add to one element, its length has no known maximum,
             or the step needs `reassoc=True`.
     Source: Suriana, Adams, Kamil, Parallel Associative Reductions in Halide, CGO 2017.
+    Example:
+        op = tx.op("op largest(X: f32[N]) -> y: f32 { y = max(i: X[i]) }")
+        s = tx.schedule(op, N=4096).split("i", 16)
+        s.rfactor("ii")
+    Refused:
+        op = tx.op("op total(X: f32[N]) -> y: f32 { y = sum(i: X[i]) }")
+        tx.schedule(op).rfactor("i")
+    Elsewhere: Halide `rfactor`; TVM `rfactor`; Exo none; MLIR
+    `transform.structured.split_reduction`.
     """
     at, updates, apart = _reductions(kernel, find_loops(kernel, loop))
     if not isinstance(reassoc, bool):

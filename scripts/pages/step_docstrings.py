@@ -1,0 +1,112 @@
+"""Docstrings of steps in parts: the rewrite, arguments, errors, an example, a refusal, and the names
+that other systems have for the step.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from inspect import cleandoc
+
+from scripts.pages.examples import fenced, prose
+from texpr.schedule.steps.registry import Rule
+
+SYSTEMS = ("Halide", "TVM", "Exo", "MLIR")
+SECTION = re.compile(r"^(Args|Raises|Source|Example|Refused|Elsewhere):\s*(.*)$")
+
+
+@dataclass(frozen=True)
+class Described:
+    """A step in words.
+
+    Attributes:
+        body: paragraphs and rewrites, as Markdown.
+        args: arguments with their meaning; empty where signatures say all.
+        raises: errors with their reasons.
+        source: of the algorithm; empty where there is none.
+        example: Python that ends with the step on a schedule `s`.
+        refused: Python whose last step is refused, behind the example.
+        elsewhere: the name in each of `SYSTEMS`, or "none".
+    """
+
+    body: str
+    args: dict[str, str]
+    raises: dict[str, str]
+    source: str
+    example: str
+    refused: str
+    elsewhere: dict[str, str]
+
+
+def described(rule: Rule) -> Described:
+    """The parts of a step's docstring.
+
+    Raises:
+        KeyError: a section is missing.
+    """
+    text, sections = _sections(cleandoc(rule.function.__doc__ or ""))
+    return Described(
+        "\n\n".join(_paragraph(block) for block in text.split("\n\n")),
+        _entries(sections.get("Args", "")),
+        _entries(sections["Raises"]),
+        _joined(sections.get("Source", "")),
+        _code(sections["Example"]),
+        _code(sections["Refused"]),
+        _names(_joined(sections["Elsewhere"])),
+    )
+
+
+def summary(rule: Rule) -> str:
+    """The first sentence of a step."""
+    text = _joined(cleandoc(rule.function.__doc__ or "").split("\n\n", 1)[0])
+    return re.split(r"(?<=\.)\s", text, maxsplit=1)[0]
+
+
+def _sections(text: str) -> tuple[str, dict[str, str]]:
+    """Text before the first section, and the sections by name, as they are indented."""
+    before: list[str] = []
+    found: dict[str, list[str]] = {}
+    lines = before
+    for line in text.splitlines():
+        match = SECTION.match(line)
+        if match:
+            lines = found.setdefault(match[1], [match[2]] if match[2] else [])
+        else:
+            lines.append(line)
+    return "\n".join(before).strip("\n"), {name: "\n".join(part) for name, part in found.items()}
+
+
+def _paragraph(block: str) -> str:
+    """A paragraph, or a rewrite as code."""
+    lines = block.splitlines()
+    if "->" in block and not lines[0].rstrip().endswith((".", ",")):
+        return fenced("text", block)
+    return prose(_joined(block))
+
+
+def _entries(text: str) -> dict[str, str]:
+    """Lines `name: meaning`, with what follows on more indented lines."""
+    found: dict[str, str] = {}
+    name = ""
+    for line in text.splitlines():
+        if re.match(r"^    \w", line):
+            name, _, rest = line.strip().partition(": ")
+            found[name] = rest
+        else:
+            found[name] += f" {line.strip()}"
+    return found
+
+
+def _names(text: str) -> dict[str, str]:
+    parts = [part.split(" ", 1) for part in text.rstrip(".").split("; ")]
+    found = {system: name for system, name in parts}
+    assert tuple(found) == SYSTEMS, text
+    return found
+
+
+def _joined(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _code(text: str) -> str:
+    return cleandoc(text).replace("'''", '"""')
