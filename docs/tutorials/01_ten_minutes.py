@@ -128,7 +128,9 @@ print(gradient)
 # %%
 dY = np.random.default_rng(1).standard_normal(X.shape).astype(np.float32)
 dX = gradient(X, dY)
-np.testing.assert_allclose(dX, Y * (dY - (dY * Y).sum(axis=1, keepdims=True)), rtol=1e-3, atol=1e-6)
+np.testing.assert_allclose(
+    dX, Y * (dY - (dY * Y).sum(axis=1, keepdims=True)), rtol=1e-3, atol=1e-6
+)
 
 # %% [markdown]
 # ## 6. A picture
@@ -148,7 +150,9 @@ op mandelbrot(cx: f64[W], cy: f64[H]; STEPS = 40) -> count: i64[H, W] require ST
 }
 """)
 width = 60 if FAST else 300
-count = mandelbrot(np.linspace(-2.1, 0.6, width), np.linspace(-1.2, 1.2, width * 8 // 9))
+count = mandelbrot(
+    np.linspace(-2.1, 0.6, width), np.linspace(-1.2, 1.2, width * 8 // 9)
+)
 assert count.max() == 40 and count.min() < 3
 figure, axes = plt.subplots(figsize=(4.5, 4))
 axes.imshow(np.log1p(count), cmap="magma", extent=(-2.1, 0.6, -1.2, 1.2))
@@ -168,7 +172,11 @@ def numpy_softmax(x: np.ndarray) -> np.ndarray:
 
 
 out = np.empty_like(X)
-contenders = {"naive loops": lambda: slow(X, out), "scheduled": lambda: fast(X, out), "NumPy": lambda: numpy_softmax(X)}
+contenders = {
+    "naive loops": lambda: slow(X, out),
+    "scheduled": lambda: fast(X, out),
+    "NumPy": lambda: numpy_softmax(X),
+}
 times: dict[str, list[float]] = {name: [] for name in contenders}
 for turn in range(4 if FAST else 16):
     for name, run in contenders.items():
@@ -187,7 +195,11 @@ print(", ".join(f"{name} {ms:.3f} ms" for name, ms in medians.items()))
 # %%
 np.testing.assert_allclose(softmax(X), numpy_softmax(X), rtol=2e-6, atol=1e-7)
 np.testing.assert_allclose(fast(X), numpy_softmax(X), rtol=2e-6, atol=1e-7)
-print(f"equal to NumPy, in {medians['NumPy'] / medians['scheduled']:.1f} times less time" if not FAST else "equal to NumPy")
+print(
+    f"equal to NumPy, in {medians['NumPy'] / medians['scheduled']:.1f} times less time"
+    if not FAST
+    else "equal to NumPy"
+)
 
 # %% [markdown]
 # Next: `docs/reference/language.md` explains every rule of the language; `examples/operators` has 65 operators from linear algebra to games.

@@ -48,7 +48,9 @@ print(f"{len(text):,} characters, {len(characters)} different ones")
 
 # %%
 size = len(characters)
-pairs = np.bincount(codes[:-1] * size + codes[1:], minlength=size * size).reshape(size, size)
+pairs = np.bincount(codes[:-1] * size + codes[1:], minlength=size * size).reshape(
+    size, size
+)
 shares = pairs / np.maximum(pairs.sum(1, keepdims=True), 1)
 entropy = -(pairs[pairs > 0] * np.log(shares[pairs > 0])).sum() / pairs.sum()
 print(f"no character known: {np.log(size):.3f} nats; the one before: {entropy:.3f}")
@@ -70,7 +72,9 @@ class Text(Dataset):
 
     def __getitem__(self, index):
         start = index * (CONTEXT // 2)
-        return self.codes[start : start + CONTEXT], self.codes[start + 1 : start + CONTEXT + 1]
+        return self.codes[start : start + CONTEXT], self.codes[
+            start + 1 : start + CONTEXT + 1
+        ]
 
 
 cut = len(codes) * 9 // 10
@@ -91,15 +95,29 @@ class Writer(nn.Module):
         super().__init__()
         self.embedding = nn.Embedding(size, WIDTH)
         self.place = nn.Parameter(np.zeros((CONTEXT, WIDTH), np.float32))
-        layer = nn.TransformerEncoderLayer(WIDTH, 4, 4 * WIDTH, dropout=0.0, activation="gelu", batch_first=True, norm_first=True)
+        layer = nn.TransformerEncoderLayer(
+            WIDTH,
+            4,
+            4 * WIDTH,
+            dropout=0.0,
+            activation="gelu",
+            batch_first=True,
+            norm_first=True,
+        )
         self.encoder = nn.TransformerEncoder(layer, LAYERS, nn.LayerNorm(WIDTH))
         self.scores = nn.Linear(WIDTH, size)
-        self.register_buffer("mask", nn.Transformer.generate_square_subsequent_mask(CONTEXT), persistent=False)
+        self.register_buffer(
+            "mask",
+            nn.Transformer.generate_square_subsequent_mask(CONTEXT),
+            persistent=False,
+        )
         nn.init.normal_(self.embedding.weight, std=0.1)
         nn.init.normal_(self.place, std=0.1)
 
     def forward(self, x):
-        return self.scores(self.encoder(self.embedding(x) + self.place, self.mask)).swapaxes(1, 2)
+        return self.scores(
+            self.encoder(self.embedding(x) + self.place, self.mask)
+        ).swapaxes(1, 2)
 
 
 nn.manual_seed(0)
@@ -129,15 +147,26 @@ print("\n".join(line[:105] for line in str(profile).splitlines()[:6]))
 with tempfile.TemporaryDirectory() as folder:
     file = Path(folder) / "writer.safetensors"
     epochs = 2
-    schedule = nn.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=3e-3, total_steps=epochs * len(seen) + 1)
+    schedule = nn.optim.lr_scheduler.OneCycleLR(
+        optimizer, max_lr=3e-3, total_steps=epochs * len(seen) + 1
+    )
     losses = []
 
     class Losses(nn.Callback):
         def on_step_end(self, trainer, step, values):
             losses.append(values["loss"])
 
-    history = trainer.fit(seen, epochs=epochs, validation_data=unseen, resume=file, callbacks=[
-        nn.callbacks.LearningRate(schedule, every="step"), nn.callbacks.Checkpoint(file, every=200), Losses()])
+    history = trainer.fit(
+        seen,
+        epochs=epochs,
+        validation_data=unseen,
+        resume=file,
+        callbacks=[
+            nn.callbacks.LearningRate(schedule, every="step"),
+            nn.callbacks.Checkpoint(file, every=200),
+            Losses(),
+        ],
+    )
     print(f"the checkpoint has {file.stat().st_size:,} bytes")
 
 loss = history["val_loss"][-1]
@@ -185,7 +214,9 @@ sentence = codes[cut : cut + CONTEXT][None]
 first = model.encoder.layers[0]
 inside = first.norm1(model.embedding(sentence) + model.place.data)
 _, weights = first.self_attn(inside, inside, inside, attn_mask=model.mask.data)
-assert np.allclose(weights.sum(-1), 1, atol=1e-5) and np.allclose(np.triu(weights[0], 1), 0)
+assert np.allclose(weights.sum(-1), 1, atol=1e-5) and np.allclose(
+    np.triu(weights[0], 1), 0
+)
 figure, axis = plt.subplots(figsize=(5, 5))
 axis.imshow(weights[0] ** 0.5, cmap="gray_r")
 axis.set(title="attention", xticks=[], yticks=[])

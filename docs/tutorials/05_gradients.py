@@ -93,11 +93,22 @@ wide = [a.astype(np.float64) for a in few]
 direction, seed = rng.standard_normal(wide[0].shape), dY[:4, :8].astype(np.float64)
 exact = np.vdot(tx.interpret(gradient, *wide, seed)[0], direction)
 steps = 10.0 ** np.arange(-12, 0.1, 0.5)
-measured = [np.vdot(seed, tx.interpret(norm_gelu, wide[0] + h * direction, *wide[1:])
-                    - tx.interpret(norm_gelu, wide[0] - h * direction, *wide[1:])) / (2 * h) for h in steps]
+measured = [
+    np.vdot(
+        seed,
+        tx.interpret(norm_gelu, wide[0] + h * direction, *wide[1:])
+        - tx.interpret(norm_gelu, wide[0] - h * direction, *wide[1:]),
+    )
+    / (2 * h)
+    for h in steps
+]
 figure, axes = plt.subplots(figsize=(7, 3.5))
 axes.loglog(steps, np.abs(np.array(measured) - exact) / abs(exact), marker="o")
-axes.set(xlabel="step of the central difference", ylabel="relative difference", title="differences against the derived gradient")
+axes.set(
+    xlabel="step of the central difference",
+    ylabel="relative difference",
+    title="differences against the derived gradient",
+)
 plt.show()
 assert min(np.abs(np.array(measured) - exact)) < 1e-8 * abs(exact)
 
@@ -106,7 +117,10 @@ assert min(np.abs(np.array(measured) - exact)) < 1e-8 * abs(exact)
 
 # %%
 square = tx.op("op square(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] * X[i] }")
-tx.register_vjp("square", "op square_vjp(X: f32[N], dY: f32[N]) -> dX: f32[N] { dX[i] = dY[i] * X[i] }")
+tx.register_vjp(
+    "square",
+    "op square_vjp(X: f32[N], dY: f32[N]) -> dX: f32[N] { dX[i] = dY[i] * X[i] }",
+)
 try:
     tx.check_grad(square, np.ones(3, np.float32))
 except tx.CheckError as error:
@@ -145,14 +159,23 @@ def in_numpy():
     deviation = 1 / np.sqrt(X.var(1, keepdims=True) + 1e-5)
     x = (X - mean) * deviation
     z = x * W + B
-    dz = dY * (0.5 * (1 + np.tanh(0.8 * z)) + 0.4 * z * np.exp(-0.5 * z * z))  # no erf in NumPy: the cost is alike
+    dz = dY * (
+        0.5 * (1 + np.tanh(0.8 * z)) + 0.4 * z * np.exp(-0.5 * z * z)
+    )  # no erf in NumPy: the cost is alike
     g = dz * W
-    return deviation * (g - g.mean(1, keepdims=True) - x * (g * x).mean(1, keepdims=True)), (dz * x).sum(0), dz.sum(0)
+    return (
+        deviation * (g - g.mean(1, keepdims=True) - x * (g * x).mean(1, keepdims=True)),
+        (dz * x).sum(0),
+        dz.sum(0),
+    )
 
 
 inputs = [known[p.name] for p in backward.signature.inputs]
-times = {"the layer": milliseconds(lambda: norm_gelu(X, W, B)), "backward": milliseconds(lambda: backward(*inputs)),
-         "the formula in NumPy": milliseconds(in_numpy)}
+times = {
+    "the layer": milliseconds(lambda: norm_gelu(X, W, B)),
+    "backward": milliseconds(lambda: backward(*inputs)),
+    "the formula in NumPy": milliseconds(in_numpy),
+}
 print(", ".join(f"{name}: {value:.2f} ms" for name, value in times.items()))
 
 # %% [markdown]
@@ -165,7 +188,10 @@ print(", ".join(f"{name}: {value:.2f} ms" for name, value in times.items()))
 class NormGelu(nn.Module):
     def __init__(self, features):
         super().__init__()
-        self.weight, self.bias = nn.Parameter(np.ones(features, np.float32)), nn.Parameter(np.zeros(features, np.float32))
+        self.weight, self.bias = (
+            nn.Parameter(np.ones(features, np.float32)),
+            nn.Parameter(np.zeros(features, np.float32)),
+        )
 
     def forward(self, x):
         return norm_gelu(x, self.weight, self.bias)
@@ -174,8 +200,12 @@ class NormGelu(nn.Module):
 nn.manual_seed(0)
 points = rng.uniform(-2, 2, (512, 2)).astype(np.float32)
 heights = (np.sin(2 * points[:, :1]) * np.cos(points[:, 1:])).astype(np.float32)
-model = nn.Sequential(nn.Linear(2, 32), NormGelu(32), nn.Linear(32, 32), NormGelu(32), nn.Linear(32, 1))
-trainer = nn.Trainer(model, loss=nn.MSELoss(), optimizer=nn.optim.Adam(model.parameters(), lr=1e-2))
+model = nn.Sequential(
+    nn.Linear(2, 32), NormGelu(32), nn.Linear(32, 32), NormGelu(32), nn.Linear(32, 1)
+)
+trainer = nn.Trainer(
+    model, loss=nn.MSELoss(), optimizer=nn.optim.Adam(model.parameters(), lr=1e-2)
+)
 history = trainer.fit(points, heights, epochs=EPOCHS, batch_size=64, progress=False)
 losses = history["loss"]
 plt.figure(figsize=(7, 3))
@@ -199,19 +229,36 @@ else:
     class Fused(torch.autograd.Function):
         @staticmethod
         def forward(context, x, weight, bias):
-            given = {"X": x.detach().numpy(), "weight": weight.detach().numpy(), "bias": bias.detach().numpy()}
-            found = dict(zip((p.name for p in forward.signature.outputs), forward(**given)))
+            given = {
+                "X": x.detach().numpy(),
+                "weight": weight.detach().numpy(),
+                "bias": bias.detach().numpy(),
+            }
+            found = dict(
+                zip((p.name for p in forward.signature.outputs), forward(**given))
+            )
             context.known = given | found
             return torch.from_numpy(found["Y"])
 
         @staticmethod
         def backward(context, grad):
             known = context.known | {"dY": grad.contiguous().numpy()}
-            return tuple(map(torch.from_numpy, backward(**{p.name: known[p.name] for p in backward.signature.inputs})))
+            return tuple(
+                map(
+                    torch.from_numpy,
+                    backward(
+                        **{p.name: known[p.name] for p in backward.signature.inputs}
+                    ),
+                )
+            )
 
-    ours, theirs = ([torch.tensor(a, requires_grad=True) for a in (X, W, B)] for _ in range(2))
+    ours, theirs = (
+        [torch.tensor(a, requires_grad=True) for a in (X, W, B)] for _ in range(2)
+    )
     Fused.apply(*ours).backward(torch.from_numpy(dY))
-    expected = torch.nn.functional.gelu(torch.nn.functional.layer_norm(theirs[0], (COLUMNS,), *theirs[1:]))
+    expected = torch.nn.functional.gelu(
+        torch.nn.functional.layer_norm(theirs[0], (COLUMNS,), *theirs[1:])
+    )
     expected.backward(torch.from_numpy(dY))
     for name, a, b in zip(("dX", "dweight", "dbias"), ours, theirs):
         print(f"{name} differs from torch's by {(a.grad - b.grad).abs().max():.1e}")

@@ -22,7 +22,9 @@
 # %%
 import os
 
-os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded: steps 1 to 7 are about one core
+os.environ["OPENBLAS_NUM_THREADS"] = (
+    "1"  # before NumPy is loaded: steps 1 to 7 are about one core
+)
 
 import time
 from contextlib import nullcontext
@@ -35,7 +37,9 @@ import texpr as tx
 
 FAST = os.environ.get("TEXPR_TUTORIAL_FAST") == "1"  # small sizes: for tests
 N = 96 if FAST else 1024
-matmul = tx.op("op matmul(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }")
+matmul = tx.op(
+    "op matmul(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"
+)
 A, B = np.random.default_rng(0).standard_normal((2, N, N), dtype=np.float32)
 C = np.empty((N, N), np.float32)
 
@@ -69,7 +73,13 @@ print(stages["2 reorder"])
 # lanes. What 64 leaves over gets loops of its own (`peel`).
 
 # %%
-stages["3 vectorize"] = fresh().allow_fma().reorder("i", "k", "j").split("j", 64, tail="peel").vectorize("ji")
+stages["3 vectorize"] = (
+    fresh()
+    .allow_fma()
+    .reorder("i", "k", "j")
+    .split("j", 64, tail="peel")
+    .vectorize("ji")
+)
 
 # %% [markdown]
 # ## 4. A tile in registers
@@ -112,10 +122,20 @@ stages["6 copy in lanes"] = fresh().replay(packed.script()).vectorize("B_cache.d
 # holds four panels now, and `layout` says how they lie in memory; the loops that read it stay as they are.
 
 # %%
-blocked = fresh().allow_fma().split("j", 64, tail="pad").split("jo", 4, tail="clip").split("i", 6, tail="overlap")
+blocked = (
+    fresh()
+    .allow_fma()
+    .split("j", 64, tail="pad")
+    .split("jo", 4, tail="clip")
+    .split("i", 6, tail="overlap")
+)
 blocked.reorder("joo", "io", "joi", "k", "ii", "ji").unroll("ii").vectorize("ji")
-blocked.cache_read("B", "joo").split("B_cache.d1", 64).split("B_cache.d0", 16, tail="clip")
-blocked.reorder("B_cache.d0o", "B_cache.d1o", "B_cache.d0i", "B_cache.d1i").vectorize("B_cache.d1i")
+blocked.cache_read("B", "joo").split("B_cache.d1", 64).split(
+    "B_cache.d0", 16, tail="clip"
+)
+blocked.reorder("B_cache.d0o", "B_cache.d1o", "B_cache.d0i", "B_cache.d1i").vectorize(
+    "B_cache.d1i"
+)
 blocked.layout("B_cache", "a b -> b/64 a b%64")
 print(blocked)
 stages["7 blocks"] = blocked
@@ -142,9 +162,18 @@ except tx.ScheduleError as error:
 
 # %%
 print(everywhere.certificate())
-kernels = {title: schedule.compile() for title, schedule in stages.items()} | {"8 parallel": everywhere.compile()}
+kernels = {title: schedule.compile() for title, schedule in stages.items()} | {
+    "8 parallel": everywhere.compile()
+}
 expected = kernels["2 reorder"](A, B)
-print("same bits:", all(np.array_equal(kernel(A, B), expected) for title, kernel in kernels.items() if title != "1 the formula"))
+print(
+    "same bits:",
+    all(
+        np.array_equal(kernel(A, B), expected)
+        for title, kernel in kernels.items()
+        if title != "1 the formula"
+    ),
+)
 
 # %% [markdown]
 # ## What each step brought
@@ -153,29 +182,46 @@ print("same bits:", all(np.array_equal(kernel(A, B), expected) for title, kernel
 # one core, and processor time; the last one uses all cores.
 
 # %%
-candidates = {title: (lambda kernel=kernel: kernel(A, B, out=C)) for title, kernel in kernels.items()}
+candidates = {
+    title: (lambda kernel=kernel: kernel(A, B, out=C))
+    for title, kernel in kernels.items()
+}
 candidates["OpenBLAS, one core"] = lambda: np.matmul(A, B, out=C)
 seconds = {title: [] for title in candidates}
 for turn in range(2 if FAST else 9):
     for title, run in candidates.items():
         if turn and title[0] in "12" and turn % 4:
             continue  # slow, and far from the others
-        alone, clock = (nullcontext(), time.perf_counter) if title == "8 parallel" else (tx.options(threads=1), time.process_time)
+        alone, clock = (
+            (nullcontext(), time.perf_counter)
+            if title == "8 parallel"
+            else (tx.options(threads=1), time.process_time)
+        )
         with alone:
             start = clock()
             run()
             seconds[title].append(clock() - start)
-rate = {title: 2 * N**3 / max(median(taken), 1e-9) / 1e9 for title, taken in seconds.items()}
+rate = {
+    title: 2 * N**3 / max(median(taken), 1e-9) / 1e9 for title, taken in seconds.items()
+}
 for title, gflops in rate.items():
-    print(f"{title:<20} {gflops:7.1f} GFLOP/s  {gflops / rate['OpenBLAS, one core']:6.1%} of OpenBLAS")
+    print(
+        f"{title:<20} {gflops:7.1f} GFLOP/s  {gflops / rate['OpenBLAS, one core']:6.1%} of OpenBLAS"
+    )
 
 # %%
 figure, axes = plt.subplots(figsize=(8, 3.6))
 titles = [title for title in rate if title[0].isdigit()]
 bars = axes.bar(range(len(titles)), [rate[title] for title in titles], color="tab:blue")
 axes.bar_label(bars, fmt="%.3g", fontsize=8)
-axes.axhline(rate["OpenBLAS, one core"], color="tab:red", linewidth=1, label="OpenBLAS, one core")
-axes.set(xticks=range(len(titles)), ylabel="GFLOP/s", title=f"f32 product of {N} x {N}: one line of mathematics, eight steps")
+axes.axhline(
+    rate["OpenBLAS, one core"], color="tab:red", linewidth=1, label="OpenBLAS, one core"
+)
+axes.set(
+    xticks=range(len(titles)),
+    ylabel="GFLOP/s",
+    title=f"f32 product of {N} x {N}: one line of mathematics, eight steps",
+)
 axes.set_xticklabels([title.replace(" ", "\n", 1) for title in titles], fontsize=8)
 axes.legend(loc="upper left")
 plt.show()
@@ -188,4 +234,7 @@ plt.show()
 
 # %%
 print(fresh().auto().script())
-print("the operator, called by name, agrees:", np.allclose(matmul(A, B), expected, rtol=1e-4, atol=1e-3))
+print(
+    "the operator, called by name, agrees:",
+    np.allclose(matmul(A, B), expected, rtol=1e-4, atol=1e-3),
+)

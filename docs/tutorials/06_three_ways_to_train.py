@@ -38,7 +38,13 @@ FAST = os.environ.get("TEXPR_TUTORIAL_FAST") == "1"  # few steps: for tests
 STEPS, EPOCHS, BATCH = (4, 2, 64) if FAST else (100, 15, 64)
 
 images, labels = load_digits(return_X_y=True)
-x, test_x, y, test_y = train_test_split((images / 16).astype(np.float32), labels, test_size=0.3, random_state=0, stratify=labels)
+x, test_x, y, test_y = train_test_split(
+    (images / 16).astype(np.float32),
+    labels,
+    test_size=0.3,
+    random_state=0,
+    stratify=labels,
+)
 order = np.random.default_rng(0).permutation(len(x))
 batches = [order[k : k + BATCH] for k in range(0, len(x) - BATCH + 1, BATCH)]
 print(f"{len(x)} images of 8 by 8 pixels to learn from, {len(test_x)} to be judged by")
@@ -113,8 +119,15 @@ def descend(parameters, x, y, rate):
 
 def by_function(steps: int) -> tuple[list[float], list[float]]:
     first, _, second = network()
-    start = {"w1": first.weight.data.T, "b1": first.bias.data, "w2": second.weight.data.T, "b2": second.bias.data}
-    parameters = {name: tx.tensor(value, requires_grad=True) for name, value in start.items()}
+    start = {
+        "w1": first.weight.data.T,
+        "b1": first.bias.data,
+        "w2": second.weight.data.T,
+        "b2": second.bias.data,
+    }
+    parameters = {
+        name: tx.tensor(value, requires_grad=True) for name, value in start.items()
+    }
     losses, seconds = [], []
     for k in range(steps):
         rows = batches[k % len(batches)]
@@ -139,7 +152,9 @@ assert abs(jit_losses[0] - hand_losses[0]) < 1e-5, "one network, one batch: one 
 # %%
 def compiled(steps: int) -> tuple[list[float], list[float]]:
     model = network()
-    step = nn.TrainingStep(model, nn.CrossEntropyLoss(), nn.optim.Adam(model.parameters(), lr=3e-3))
+    step = nn.TrainingStep(
+        model, nn.CrossEntropyLoss(), nn.optim.Adam(model.parameters(), lr=3e-3)
+    )
     losses, seconds = [], []
     for k in range(steps):
         rows = batches[k % len(batches)]
@@ -153,8 +168,14 @@ step_losses, step_seconds = compiled(STEPS)
 apart = max(abs(a - b) / b for a, b in zip(hand_losses, step_losses))
 print(f"the losses of {STEPS} steps are those of the loop, to {apart:.0e}")
 assert apart < 1e-3
-for name, seconds in (("loop in Python", hand_seconds), ("tx.jit", jit_seconds), ("TrainingStep", step_seconds)):
-    print(f"{name:<15} first step {seconds[0] * 1e3:7.1f} ms, then {statistics.median(seconds[1:]) * 1e6:6.0f} us")
+for name, seconds in (
+    ("loop in Python", hand_seconds),
+    ("tx.jit", jit_seconds),
+    ("TrainingStep", step_seconds),
+):
+    print(
+        f"{name:<15} first step {seconds[0] * 1e3:7.1f} ms, then {statistics.median(seconds[1:]) * 1e6:6.0f} us"
+    )
 
 # %%
 figure, axis = plt.subplots(figsize=(7, 3))
@@ -172,8 +193,15 @@ plt.show()
 
 # %%
 model = network()
-trainer = nn.Trainer(model, nn.CrossEntropyLoss(), nn.optim.Adam(model.parameters(), lr=3e-3), metrics=["accuracy"])
-history = trainer.fit(x, y, epochs=EPOCHS, batch_size=BATCH, validation_data=(test_x, test_y))
+trainer = nn.Trainer(
+    model,
+    nn.CrossEntropyLoss(),
+    nn.optim.Adam(model.parameters(), lr=3e-3),
+    metrics=["accuracy"],
+)
+history = trainer.fit(
+    x, y, epochs=EPOCHS, batch_size=BATCH, validation_data=(test_x, test_y)
+)
 scores = model(test_x)
 accuracy = float((scores.argmax(1) == test_y).mean())
 print(f"{accuracy:.1%} of the test images are told right")

@@ -45,6 +45,7 @@ SIDE, STEPS = (64, 50) if FAST else (512, 600)
 # An operator is a list of equations over tensors. A value is a number, an element, a function of values, or a sum over an index. An index
 # is a variable and a constant; so is an extent, whose variable is a size. No statements, no order, nothing that says how.
 
+
 # %%
 class Node:
     def __init_subclass__(cls) -> None:
@@ -52,33 +53,44 @@ class Node:
 
     def __str__(self) -> str:
         return shown(self)
-    __add__, __sub__, __mul__, __truediv__ = (lambda self, other, sign=sign: Call(sign, (self, other)) for sign in "+-*/")
+
+    __add__, __sub__, __mul__, __truediv__ = (
+        lambda self, other, sign=sign: Call(sign, (self, other)) for sign in "+-*/"
+    )
+
 
 class Index(Node):
     name: str
     offset: int = 0
 
+
 class Num(Node):
     value: float
+
 
 class Read(Node):
     tensor: str
     indices: tuple[Index, ...]
 
+
 class Call(Node):
     function: str
     arguments: tuple["Value", ...]
+
 
 class Sum(Node):
     variable: str
     body: "Value"
 
+
 Value, Dims = Num | Read | Call | Sum, dict[str, tuple[Index, ...]]
+
 
 class Equation(Node):
     target: Read
     adds: bool
     value: Value
+
 
 class Op(Node):
     name: str
@@ -95,10 +107,13 @@ class Op(Node):
     def sizes(self) -> list[str]:
         return list(dict.fromkeys(d.name for dims in self.dims.values() for d in dims))
 
+
 def shown(node: Node) -> str:
     match node:
         case Index(name, offset):
-            return name + (f" {'+' if offset > 0 else '-'} {abs(offset)}" if offset else "")
+            return name + (
+                f" {'+' if offset > 0 else '-'} {abs(offset)}" if offset else ""
+            )
         case Num(value):
             return repr(float(value))
         case Read(tensor, indices):
@@ -112,10 +127,23 @@ def shown(node: Node) -> str:
         case Equation(target, adds, value):
             return f"{target} {'+=' if adds else '='} {value}"
         case Op():
-            declared = {t: f"{t}: f64[{', '.join(map(str, dims))}]" for t, dims in node.dims.items()}
-            inputs, outputs = (", ".join(map(declared.get, tensors)) for tensors in (node.inputs, node.outputs))
-            lines = [*(f"let {declared[t]}" for t in node.lets), *map(str, node.equations)]
-            return "\n  ".join([f"op {node.name}({inputs}) -> ({outputs}) {{", *lines]) + "\n}"
+            declared = {
+                t: f"{t}: f64[{', '.join(map(str, dims))}]"
+                for t, dims in node.dims.items()
+            }
+            inputs, outputs = (
+                ", ".join(map(declared.get, tensors))
+                for tensors in (node.inputs, node.outputs)
+            )
+            lines = [
+                *(f"let {declared[t]}" for t in node.lets),
+                *map(str, node.equations),
+            ]
+            return (
+                "\n  ".join([f"op {node.name}({inputs}) -> ({outputs}) {{", *lines])
+                + "\n}"
+            )
+
 
 # %% [markdown]
 # ## 2. From text
@@ -140,17 +168,31 @@ index: NAME | NAME "+" INT -> above | NAME "-" INT -> below
 %ignore WS
 """
 
+
 @lark.v_args(inline=True)
 class Builder(lark.Transformer):
     NAME, NUMBER, INT = str, float, int
     index, number, reduce = Index, Num, Sum
 
     above, below = Index, staticmethod(lambda name, offset: Index(name, -offset))
-    read, call, tensor = (staticmethod(lambda name, *rest, make=make: make(name, rest)) for make in (Read, Call, lambda *both: both))
+    read, call, tensor = (
+        staticmethod(lambda name, *rest, make=make: make(name, rest))
+        for make in (Read, Call, lambda *both: both)
+    )
     dims = lets = staticmethod(lambda *tensors: dict(tensors))
-    defines, updates = (staticmethod(lambda target, value, adds=adds: Equation(target, adds, value)) for adds in (False, True))
-    op = staticmethod(lambda name, inputs, outputs, lets, *equations: Op(name, inputs, outputs, lets, equations))
-    add, sub, mul, div = map(staticmethod, (operator.add, operator.sub, operator.mul, operator.truediv))
+    defines, updates = (
+        staticmethod(lambda target, value, adds=adds: Equation(target, adds, value))
+        for adds in (False, True)
+    )
+    op = staticmethod(
+        lambda name, inputs, outputs, lets, *equations: Op(
+            name, inputs, outputs, lets, equations
+        )
+    )
+    add, sub, mul, div = map(
+        staticmethod, (operator.add, operator.sub, operator.mul, operator.truediv)
+    )
+
 
 PARSER = lark.Lark(GRAMMAR, parser="lalr", start="op", transformer=Builder())
 layer = PARSER.parse("""
@@ -167,10 +209,14 @@ assert PARSER.parse(str(layer)) == layer
 # to what is there. The interpreter is that sentence, point by point. It is slow and has nothing to get wrong: whatever else we build has
 # to agree with it.
 
+
 # %%
 def reads(e: Node) -> list[Read]:
-    parts = e.arguments if isinstance(e, Call) else [e.body] if isinstance(e, Sum) else []
+    parts = (
+        e.arguments if isinstance(e, Call) else [e.body] if isinstance(e, Sum) else []
+    )
     return [e] if isinstance(e, Read) else [r for part in parts for r in reads(part)]
+
 
 def ranges(op: Op, equation: Equation) -> dict[str, Index]:
     """The extent of every variable of an equation."""
@@ -180,40 +226,87 @@ def ranges(op: Op, equation: Equation) -> dict[str, Index]:
             found |= {} if i.offset or i.name in found else {i.name: extent}
     return found
 
-def bind(op: Op, arrays: tuple[np.ndarray, ...]) -> tuple[dict[str, int], dict[str, np.ndarray]]:
+
+def bind(
+    op: Op, arrays: tuple[np.ndarray, ...]
+) -> tuple[dict[str, int], dict[str, np.ndarray]]:
     """The sizes of a call, and all its arrays."""
-    sizes = {d.name: n - d.offset for dims, a in zip(op.inputs.values(), arrays, strict=True) for d, n in zip(dims, a.shape, strict=True)}
-    made = {t: np.zeros([sizes[d.name] + d.offset for d in dims]) for t, dims in (op.outputs | op.lets).items()}
+    sizes = {
+        d.name: n - d.offset
+        for dims, a in zip(op.inputs.values(), arrays, strict=True)
+        for d, n in zip(dims, a.shape, strict=True)
+    }
+    made = {
+        t: np.zeros([sizes[d.name] + d.offset for d in dims])
+        for t, dims in (op.outputs | op.lets).items()
+    }
     return sizes, dict(zip(op.inputs, arrays)) | made
-FUNCTIONS = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "exp": np.exp, "log": np.log, "tanh": np.tanh}
+
+
+FUNCTIONS = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.divide,
+    "exp": np.exp,
+    "log": np.log,
+    "tanh": np.tanh,
+}
+
 
 def place(access: Read, point: dict[str, int]) -> tuple[int, ...]:
     return tuple(point[i.name] + i.offset for i in access.indices)
 
-def evaluate(e: Value, point: dict[str, int], extents: dict[str, int], known: dict[str, np.ndarray]) -> float:
+
+def evaluate(
+    e: Value,
+    point: dict[str, int],
+    extents: dict[str, int],
+    known: dict[str, np.ndarray],
+) -> float:
     match e:
         case Num(number):
             return number
         case Read(tensor):
             return known[tensor][place(e, point)]
         case Sum(v, body):
-            return sum((evaluate(body, {**point, v: k}, extents, known) for k in range(extents[v])), 0.0)
+            return sum(
+                (
+                    evaluate(body, {**point, v: k}, extents, known)
+                    for k in range(extents[v])
+                ),
+                0.0,
+            )
         case Call(function, arguments):
-            return FUNCTIONS[function](*(evaluate(a, point, extents, known) for a in arguments))
+            return FUNCTIONS[function](
+                *(evaluate(a, point, extents, known) for a in arguments)
+            )
+
 
 def interpret(op: Op, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
     sizes, known = bind(op, arrays)
     for equation in op.equations:
         extents = {v: sizes[e.name] + e.offset for v, e in ranges(op, equation).items()}
-        left, result = [i.name for i in equation.target.indices], known[equation.target.tensor]
+        left, result = (
+            [i.name for i in equation.target.indices],
+            known[equation.target.tensor],
+        )
         for numbers in itertools.product(*(range(extents[v]) for v in left)):
             point = dict(zip(left, numbers))
-            at, new = place(equation.target, point), evaluate(equation.value, point, extents, known)
+            at, new = (
+                place(equation.target, point),
+                evaluate(equation.value, point, extents, known),
+            )
             result[at] = result[at] + new if equation.adds else new
     return tuple(known[t] for t in op.outputs)
 
+
 rng = np.random.default_rng(0)
-X, W, b = rng.standard_normal((5, 3)), rng.standard_normal((3, 4)), rng.standard_normal(4)
+X, W, b = (
+    rng.standard_normal((5, 3)),
+    rng.standard_normal((3, 4)),
+    rng.standard_normal(4),
+)
 np.testing.assert_allclose(interpret(layer, X, W, b)[0], np.tanh(X @ W + b), rtol=1e-14)
 
 # %% [markdown]
@@ -221,6 +314,7 @@ np.testing.assert_allclose(interpret(layer, X, W, b)[0], np.tanh(X @ W + b), rto
 #
 # Is there a point of the iterations, for any sizes, at which an index is not below its extent? isl answers such questions for all sizes
 # at once, and where the answer is not "none", it has an example.
+
 
 # %%
 def prove(op: Op) -> None:
@@ -230,9 +324,14 @@ def prove(op: Op) -> None:
         inside = " and ".join(f"0 <= {v} < {extent}" for v, extent in runs.items())
         for access in [equation.target, *reads(equation.value)]:
             for i, extent in zip(access.indices, op.dims[access.tensor]):
-                wrong = isl.Set(f"[{', '.join(op.sizes)}] -> {{ [{', '.join(runs)}] : {inside} and not 0 <= {i} < {extent} }}")
+                wrong = isl.Set(
+                    f"[{', '.join(op.sizes)}] -> {{ [{', '.join(runs)}] : {inside} and not 0 <= {i} < {extent} }}"
+                )
                 if not wrong.is_empty():
-                    raise IndexError(f"{equation}\n  {access} is outside of {extent}, such as at {wrong.sample_point()}")
+                    raise IndexError(
+                        f"{equation}\n  {access} is outside of {extent}, such as at {wrong.sample_point()}"
+                    )
+
 
 prove(layer)
 BLUR = "op blur(X: f64[N]) -> (Y: f64[N - 2]) {{ Y[i] = (X[i] + X[i + 1] + X[i + {}]) / 3 }}"
@@ -248,6 +347,7 @@ except IndexError as error:
 # Loops around stores, as text of LLVM, whose passes find registers for what lies in memory here. One thing can be chosen: the **order** of
 # loops where a value is a sum. Elements begin at 0 then, and the loops, in any order, add terms to them. Each element still adds its own
 # terms one after the other, so no bit depends on the order. The time does: where the last loop runs along rows, LLVM makes vectors of it.
+
 
 # %%
 class Emitter:
@@ -271,12 +371,18 @@ class Emitter:
     def loop(self, extent: Index, body: Callable[[str], None]) -> None:
         """for k in 0..extent: body(k)"""
         counter, end = self.slot("i64"), self.number(extent, {})
-        head, inside, behind = (f"{part}{self.count}" for part in ("head", "inside", "behind"))
+        head, inside, behind = (
+            f"{part}{self.count}" for part in ("head", "inside", "behind")
+        )
         self.emit(f"store i64 0, ptr {counter}\n  br label %{head}\n{head}:")
         k = self.define(f"load i64, ptr {counter}")
-        self.emit(f"br i1 {self.define(f'icmp slt i64 {k}, {end}')}, label %{inside}, label %{behind}\n{inside}:")
+        self.emit(
+            f"br i1 {self.define(f'icmp slt i64 {k}, {end}')}, label %{inside}, label %{behind}\n{inside}:"
+        )
         body(k)
-        self.emit(f"store i64 {self.define(f'add i64 {k}, 1')}, ptr {counter}\n  br label %{head}\n{behind}:")
+        self.emit(
+            f"store i64 {self.define(f'add i64 {k}, 1')}, ptr {counter}\n  br label %{head}\n{behind}:"
+        )
 
     def address(self, access: Read, point: dict[str, str]) -> str:
         flat = "0"
@@ -286,7 +392,9 @@ class Emitter:
         return self.define(f"getelementptr double, ptr %{access.tensor}, i64 {flat}")
 
     def add(self, place: str, value: str) -> None:
-        total = self.define(f"fadd double {self.define(f'load double, ptr {place}')}, {value}")
+        total = self.define(
+            f"fadd double {self.define(f'load double, ptr {place}')}, {value}"
+        )
         self.emit(f"store double {total}, ptr {place}")
 
     def value(self, e: Value, point: dict[str, str], extents: dict[str, Index]) -> str:
@@ -297,25 +405,53 @@ class Emitter:
                 return self.define(f"load double, ptr {self.address(e, point)}")
             case Call(function, arguments):
                 given = ", ".join([self.value(a, point, extents) for a in arguments])
-                named = {"+": "fadd double", "-": "fsub double", "*": "fmul double", "/": "fdiv double"}.get(function)
-                return self.define(f"{named} {given}" if named else f"call double @{function}(double {given})")
+                named = {
+                    "+": "fadd double",
+                    "-": "fsub double",
+                    "*": "fmul double",
+                    "/": "fdiv double",
+                }.get(function)
+                return self.define(
+                    f"{named} {given}"
+                    if named
+                    else f"call double @{function}(double {given})"
+                )
             case Sum(v, body):
                 total = self.slot("double")
                 self.emit(f"store double 0.0, ptr {total}")
-                self.loop(extents[v], lambda k: self.add(total, self.value(body, point | {v: k}, extents)))
+                self.loop(
+                    extents[v],
+                    lambda k: self.add(
+                        total, self.value(body, point | {v: k}, extents)
+                    ),
+                )
                 return self.define(f"load double, ptr {total}")
 
-    def nest(self, order: list[str], extents: dict[str, Index], e: Equation, point: dict[str, str]) -> None:
+    def nest(
+        self,
+        order: list[str],
+        extents: dict[str, Index],
+        e: Equation,
+        point: dict[str, str],
+    ) -> None:
         """The equation at every point, in loops of this order."""
         if order:
-            self.loop(extents[order[0]], lambda k: self.nest(order[1:], extents, e, point | {order[0]: k}))
+            self.loop(
+                extents[order[0]],
+                lambda k: self.nest(order[1:], extents, e, point | {order[0]: k}),
+            )
             return
         new, at = self.value(e.value, point, extents), self.address(e.target, point)
         self.add(at, new) if e.adds else self.emit(f"store double {new}, ptr {at}")
 
     def equation(self, e: Equation, order: str) -> None:
         extents, left = ranges(self.op, e), [i.name for i in e.target.indices]
-        if order and isinstance(e.value, Sum) and not e.adds and {*order} == {*left, e.value.variable}:
+        if (
+            order
+            and isinstance(e.value, Sum)
+            and not e.adds
+            and {*order} == {*left, e.value.variable}
+        ):
             self.nest(left, extents, Equation(e.target, False, Num(0.0)), {})
             self.nest(list(order), extents, Equation(e.target, True, e.value.body), {})
         else:
@@ -324,35 +460,74 @@ class Emitter:
     def text(self, order: str) -> str:
         for equation in self.op.equations:
             self.equation(equation, order)
-        arguments = ", ".join([*(f"ptr noalias %{t}" for t in self.op.dims), *(f"i64 %{n}" for n in self.op.sizes)])
+        arguments = ", ".join(
+            [
+                *(f"ptr noalias %{t}" for t in self.op.dims),
+                *(f"i64 %{n}" for n in self.op.sizes),
+            ]
+        )
         declared = [f"declare double @{f}(double)" for f in FUNCTIONS if len(f) > 1]
-        return "\n".join([*declared, f"define void @{self.op.name}({arguments}) {{", *self.slots, *self.lines, "  ret void", "}"])
+        return "\n".join(
+            [
+                *declared,
+                f"define void @{self.op.name}({arguments}) {{",
+                *self.slots,
+                *self.lines,
+                "  ret void",
+                "}",
+            ]
+        )
+
 
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()
-MACHINE = llvm.Target.from_default_triple().create_target_machine(cpu=llvm.get_host_cpu_name(), opt=3, jit=True)
+MACHINE = llvm.Target.from_default_triple().create_target_machine(
+    cpu=llvm.get_host_cpu_name(), opt=3, jit=True
+)
 LINKER, copies = llvm.create_lljit_compiler(MACHINE), itertools.count()
+
 
 def compiled(op: Op, order: str = "") -> Callable[..., tuple[np.ndarray, ...]]:
     """A function of arrays. What is not proven is not compiled."""
     prove(op)
     module = llvm.parse_assembly(Emitter(op).text(order))
-    module.triple, module.data_layout = llvm.get_process_triple(), str(MACHINE.target_data)
-    builder = llvm.create_pass_builder(MACHINE, llvm.create_pipeline_tuning_options(speed_level=3))
+    module.triple, module.data_layout = (
+        llvm.get_process_triple(),
+        str(MACHINE.target_data),
+    )
+    builder = llvm.create_pass_builder(
+        MACHINE, llvm.create_pipeline_tuning_options(speed_level=3)
+    )
     builder.getModulePassManager().run(module, builder)
-    library = llvm.JITLibraryBuilder().add_object_img(MACHINE.emit_object(module)).add_current_process().export_symbol(op.name)
+    library = (
+        llvm.JITLibraryBuilder()
+        .add_object_img(MACHINE.emit_object(module))
+        .add_current_process()
+        .export_symbol(op.name)
+    )
     code = library.link(LINKER, f"small{next(copies)}")
-    run = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(op.dims), *[ctypes.c_int64] * len(op.sizes))(code[op.name])
+    run = ctypes.CFUNCTYPE(
+        None, *[ctypes.c_void_p] * len(op.dims), *[ctypes.c_int64] * len(op.sizes)
+    )(code[op.name])
+
     def call(*arrays: np.ndarray, keep=code) -> tuple[np.ndarray, ...]:
-        sizes, known = bind(op, tuple(np.ascontiguousarray(a, np.float64) for a in arrays))
+        sizes, known = bind(
+            op, tuple(np.ascontiguousarray(a, np.float64) for a in arrays)
+        )
         run(*(known[t].ctypes.data for t in op.dims), *(sizes[n] for n in op.sizes))
         return tuple(known[t] for t in op.outputs)
+
     return call
 
-product = PARSER.parse("op product(A: f64[N, K], B: f64[K, M]) -> (C: f64[N, M]) { C[i, j] = sum(k: A[i, k] * B[k, j]) }")
+
+product = PARSER.parse(
+    "op product(A: f64[N, K], B: f64[K, M]) -> (C: f64[N, M]) { C[i, j] = sum(k: A[i, k] * B[k, j]) }"
+)
 A, B = rng.standard_normal((7, 5)), rng.standard_normal((5, 6))
 for order in ("", "ijk", "ikj", "kij", "jki"):
-    assert (compiled(product, order)(A, B)[0] == interpret(product, A, B)[0]).all(), "the same bits"
+    assert (compiled(product, order)(A, B)[0] == interpret(product, A, B)[0]).all(), (
+        "the same bits"
+    )
 
 # %% [markdown]
 # ## 6. Gradients
@@ -365,11 +540,14 @@ for order in ("", "ijk", "ikj", "kij", "jki"):
 # %%
 suffixes = itertools.count(1)
 
+
 def again(e: Value, names: dict[str, str] | None = None) -> Value:
     """A copy whose sums run over variables of new names: those of the original may be in use where the copy stands."""
     match e, names or {}:
         case Read(tensor, indices), new:
-            return Read(tensor, tuple(Index(new.get(i.name, i.name), i.offset) for i in indices))
+            return Read(
+                tensor, tuple(Index(new.get(i.name, i.name), i.offset) for i in indices)
+            )
         case Sum(v, body), new:
             fresh = f"{v}{next(suffixes)}"
             return Sum(fresh, again(body, new | {v: fresh}))
@@ -377,13 +555,17 @@ def again(e: Value, names: dict[str, str] | None = None) -> Value:
             return Call(function, tuple(again(a, new) for a in arguments))
     return e
 
+
 SLOPES = {  # of x, and of what the function gives there
     "exp": lambda x, y: again(y),
     "log": lambda x, y: Num(1.0) / again(x),
     "tanh": lambda x, y: Num(1.0) - again(y) * again(y),
 }
 
-def shares(e: Value, d: Value, around: tuple[str, ...], y: Value | None = None) -> Iterator[tuple[Read, Value, tuple[str, ...]]]:
+
+def shares(
+    e: Value, d: Value, around: tuple[str, ...], y: Value | None = None
+) -> Iterator[tuple[Read, Value, tuple[str, ...]]]:
     """What each read in `e` gets, where `e`, whose value may be kept as `y`, gets `d`; and the variables of the sums around it."""
     match e:
         case Read():
@@ -402,21 +584,44 @@ def shares(e: Value, d: Value, around: tuple[str, ...], y: Value | None = None) 
         case Call(function, (x,)):
             yield from shares(x, d * SLOPES[function](x, y or e), around)
 
+
 def gradient(op: Op) -> Op:
     """Of the same inputs and a gradient per output: a gradient per input."""
     kept = [e for e in op.equations if e.target.tensor in op.lets]
-    inputs, outputs, lets = ({f"d{t}": dims for t, dims in tensors.items()} for tensors in (op.outputs, op.inputs, op.lets))
-    zeros = [Equation(Read(t, tuple(Index(f"i{k}") for k in range(len(dims)))), False, Num(0.0)) for t, dims in (outputs | lets).items()]
+    inputs, outputs, lets = (
+        {f"d{t}": dims for t, dims in tensors.items()}
+        for tensors in (op.outputs, op.inputs, op.lets)
+    )
+    zeros = [
+        Equation(
+            Read(t, tuple(Index(f"i{k}") for k in range(len(dims)))), False, Num(0.0)
+        )
+        for t, dims in (outputs | lets).items()
+    ]
     added = []
     for equation in reversed(op.equations):
-        assert not any(r.tensor in op.outputs for r in reads(equation.value)), "a tensor that others read is a let"
+        assert not any(r.tensor in op.outputs for r in reads(equation.value)), (
+            "a tensor that others read is a let"
+        )
         target = equation.target
-        left, kept_as = tuple(i.name for i in target.indices), target if target.tensor in op.lets and not equation.adds else None
-        for read, share, around in shares(equation.value, Read(f"d{target.tensor}", target.indices), left, kept_as):
+        left, kept_as = (
+            tuple(i.name for i in target.indices),
+            target if target.tensor in op.lets and not equation.adds else None,
+        )
+        for read, share, around in shares(
+            equation.value, Read(f"d{target.tensor}", target.indices), left, kept_as
+        ):
             for v in around:
                 share = share if v in [i.name for i in read.indices] else Sum(v, share)
             added.append(Equation(Read(f"d{read.tensor}", read.indices), True, share))
-    return Op(f"{op.name}_grad", op.inputs | inputs, outputs, op.lets | lets, (*kept, *zeros, *added))
+    return Op(
+        f"{op.name}_grad",
+        op.inputs | inputs,
+        outputs,
+        op.lets | lets,
+        (*kept, *zeros, *added),
+    )
+
 
 backward = gradient(layer)
 print(backward)
@@ -424,7 +629,9 @@ assert PARSER.parse(str(backward)) == backward  # an operator like any other
 # Is it right? The change along a direction says so.
 dY, direction = rng.standard_normal((5, 4)), rng.standard_normal((5, 3))
 forward, dX = compiled(layer), compiled(backward)(X, W, b, dY)[0]
-change = (forward(X + 1e-6 * direction, W, b)[0] - forward(X - 1e-6 * direction, W, b)[0]) / 2e-6
+change = (
+    forward(X + 1e-6 * direction, W, b)[0] - forward(X - 1e-6 * direction, W, b)[0]
+) / 2e-6
 print(f"{np.vdot(change, dY):.9f} {np.vdot(direction, dX):.9f}")
 assert np.isclose(np.vdot(change, dY), np.vdot(direction, dX), rtol=1e-7)
 
@@ -447,12 +654,26 @@ op network(X: f64[B, K], T: f64[B], W: f64[K, H], b: f64[H], V: f64[H, G], c: f6
 turn = np.sqrt(rng.uniform(0.05, 1, 200)) * 7
 sign = np.where(np.arange(200) % 2, 1.0, -1.0)
 points = sign[:, None] * np.stack([turn * np.cos(turn), turn * np.sin(turn)], 1) / 7
-weights = [rng.standard_normal(shape) * scale for shape, scale in (((2, 24), 2.0), (24, 1.0), ((24, 24), 0.3), (24, 0.1), (24, 0.3))]
+weights = [
+    rng.standard_normal(shape) * scale
+    for shape, scale in (
+        ((2, 24), 2.0),
+        (24, 1.0),
+        ((24, 24), 0.3),
+        (24, 0.1),
+        (24, 0.3),
+    )
+]
 loss, slope, losses = compiled(network), compiled(gradient(network)), []
 speed = [np.zeros_like(w) for w in weights]
 for _ in range(STEPS):
     losses.append(loss(points, sign, *weights)[0].mean())
-    for w, v, g in zip(weights, speed, slope(points, sign, *weights, np.full(200, 1 / 200))[2:], strict=True):
+    for w, v, g in zip(
+        weights,
+        speed,
+        slope(points, sign, *weights, np.full(200, 1 / 200))[2:],
+        strict=True,
+    ):
         v[...] = 0.9 * v + g
         w -= 0.1 * v
 print(f"loss {losses[0]:.3f} -> {losses[-1]:.5f}")
@@ -470,12 +691,20 @@ op weighed(X: f64[N, K], V: f64[K]) -> (Y: f64[N]) {
   S[n] = sum(k: exp(X[n, k]))
   Y[n] = sum(k: exp(X[n, k]) * V[k]) / S[n]
 }""")
-for op, arrays in ((layer, (X, W, b)), (network, (points[:9], sign[:9], *weights)), (weighed, (W, b))):
+for op, arrays in (
+    (layer, (X, W, b)),
+    (network, (points[:9], sign[:9], *weights)),
+    (weighed, (W, b)),
+):
     large = tx.op(str(op))
-    np.testing.assert_allclose(compiled(op)(*arrays)[0], large(*arrays), rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(
+        compiled(op)(*arrays)[0], large(*arrays), rtol=1e-12, atol=1e-13
+    )
     seed = rng.standard_normal(large(*arrays).shape)
     mine, theirs = compiled(gradient(op))(*arrays, seed), tx.grad(large)(*arrays, seed)
-    for ours, wanted in zip(mine, theirs if isinstance(theirs, tuple) else (theirs,), strict=True):
+    for ours, wanted in zip(
+        mine, theirs if isinstance(theirs, tuple) else (theirs,), strict=True
+    ):
         np.testing.assert_allclose(ours, wanted, rtol=1e-9, atol=1e-12)
     again_theirs = tx.op(str(gradient(op)))(*arrays, seed)
     np.testing.assert_allclose(mine[0], again_theirs[0], rtol=1e-12, atol=1e-13)
@@ -487,9 +716,14 @@ for op, arrays in ((layer, (X, W, b)), (network, (points[:9], sign[:9], *weights
 # %%
 A, B = rng.standard_normal((SIDE, SIDE)), rng.standard_normal((SIDE, SIDE))
 large = tx.op(str(product))
-runs = {order: compiled(product, order) for order in ("ijk", "jki", "ikj")} | {"texpr": large}
+runs = {order: compiled(product, order) for order in ("ijk", "jki", "ikj")} | {
+    "texpr": large
+}
 with tx.options(threads=1):
-    seconds = {name: min(timeit.repeat(lambda run=run: run(A, B), number=1, repeat=5)) for name, run in runs.items()}
+    seconds = {
+        name: min(timeit.repeat(lambda run=run: run(A, B), number=1, repeat=5))
+        for name, run in runs.items()
+    }
 rates = {name: 2e-9 * SIDE**3 / each for name, each in seconds.items()}
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.5))
 left.semilogy(losses)

@@ -70,14 +70,35 @@ print(refusal.witness)
 # %%
 ROWS, COLUMNS = 5, 7
 fig, axes = plt.subplots(1, 2, figsize=(10, 3.6))
-for ax, colour, title in ((axes[0], lambda i, j: i, "parallel(\"j\"): refused"), (axes[1], lambda i, j: i + j, "anti-diagonals: legal")):
+for ax, colour, title in (
+    (axes[0], lambda i, j: i, 'parallel("j"): refused'),
+    (axes[1], lambda i, j: i + j, "anti-diagonals: legal"),
+):
     for i in range(ROWS):
         for j in range(COLUMNS):
             for di, dj in ((1, 0), (0, 1)):
                 if i + di < ROWS and j + dj < COLUMNS:
-                    ax.annotate("", (j + dj, i + di), (j, i), arrowprops={"arrowstyle": "->", "color": "0.6", "shrinkA": 6, "shrinkB": 6})
-            ax.scatter(j, i, s=110, color=plt.get_cmap("viridis")(colour(i, j) / (ROWS + COLUMNS - 2)), zorder=3)
-    ax.set(title=title, xlabel="j", ylabel="i", xticks=range(COLUMNS), yticks=range(ROWS))
+                    ax.annotate(
+                        "",
+                        (j + dj, i + di),
+                        (j, i),
+                        arrowprops={
+                            "arrowstyle": "->",
+                            "color": "0.6",
+                            "shrinkA": 6,
+                            "shrinkB": 6,
+                        },
+                    )
+            ax.scatter(
+                j,
+                i,
+                s=110,
+                color=plt.get_cmap("viridis")(colour(i, j) / (ROWS + COLUMNS - 2)),
+                zorder=3,
+            )
+    ax.set(
+        title=title, xlabel="j", ylabel="i", xticks=range(COLUMNS), yticks=range(ROWS)
+    )
     ax.invert_yaxis()
 plt.show()
 
@@ -93,7 +114,10 @@ print(wavefront)
 
 # %%
 U = np.random.default_rng(0).random((40, 60), np.float32)
-print("same bits as the interpreter:", np.array_equal(wavefront.compile()(U), tx.interpret(sweep, U)))
+print(
+    "same bits as the interpreter:",
+    np.array_equal(wavefront.compile()(U), tx.interpret(sweep, U)),
+)
 
 # %% [markdown]
 # ## 4. The order within a sum
@@ -108,7 +132,13 @@ except tx.ScheduleError as error:
     print(error)
 
 # %%
-lanes = tx.schedule(total, K=1024).split("k", 16).rfactor("ki", reassoc=True).reorder("ko", "ki").vectorize("ki")
+lanes = (
+    tx.schedule(total, K=1024)
+    .split("k", 16)
+    .rfactor("ki", reassoc=True)
+    .reorder("ko", "ki")
+    .vectorize("ki")
+)
 print(lanes.script())
 
 # %% [markdown]

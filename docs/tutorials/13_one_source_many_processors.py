@@ -50,7 +50,9 @@ split("i", 4, tail="exact")
 split("j", 16, tail="exact")
 reorder("io", "jo", "k", "ii", "ji")
 """
-schedule = tx.schedule(matmul, M=N, K=N, N=N).replay(TILES + 'unroll("ii")\nvectorize("ji")')
+schedule = tx.schedule(matmul, M=N, K=N, N=N).replay(
+    TILES + 'unroll("ii")\nvectorize("ji")'
+)
 print(schedule)
 
 # %% [markdown]
@@ -72,12 +74,29 @@ def inner_loop(assembly):
     """The instructions of that loop."""
     lines, labels, loops = assembly.splitlines(), {}, [[]]
     for at, line in enumerate(lines):
-        label, jump = re.match(r"([.$]L\w+):", line), re.search(r"\b(?:j\w+|b\.?\w*|@%p\d+ bra\w*|cbnz)\s.*?([.$]L\w+);?\s*$", line)
+        label, jump = (
+            re.match(r"([.$]L\w+):", line),
+            re.search(
+                r"\b(?:j\w+|b\.?\w*|@%p\d+ bra\w*|cbnz)\s.*?([.$]L\w+);?\s*$", line
+            ),
+        )
         if label:
             labels[label[1]] = at
-        elif jump and jump[1] in labels and not any(re.match(r"[.$]L\w+:", n) for n in lines[labels[jump[1]] + 1 : at]):
+        elif (
+            jump
+            and jump[1] in labels
+            and not any(
+                re.match(r"[.$]L\w+:", n) for n in lines[labels[jump[1]] + 1 : at]
+            )
+        ):
             body = lines[labels[jump[1]] + 1 : at + 1]
-            loops.append([n.strip().expandtabs(8) for n in body if n.startswith("\t") and not n.strip().startswith((".", "//", "#"))])
+            loops.append(
+                [
+                    n.strip().expandtabs(8)
+                    for n in body
+                    if n.startswith("\t") and not n.strip().startswith((".", "//", "#"))
+                ]
+            )
     return max(loops, key=lambda loop: sum(bool(PRODUCT.match(n)) for n in loop))
 
 
@@ -102,7 +121,9 @@ results = {"native": schedule.compile("native")(A, B)}
 if shutil.which("qemu-aarch64") and shutil.which("aarch64-linux-gnu-gcc"):
     results["aarch64"] = kernels["aarch64"].emulate(A, B)
 for name, found in results.items():
-    print(f"{name:8} largest relative difference: {np.abs(found / expected - 1).max():.1e}")
+    print(
+        f"{name:8} largest relative difference: {np.abs(found / expected - 1).max():.1e}"
+    )
 if "aarch64" in results:
     print("the same bits:", np.array_equal(results["native"], results["aarch64"]))
 
@@ -115,12 +136,17 @@ if "aarch64" in results:
 # all that is different.
 
 # %%
-bound = tx.schedule(matmul, M=N, K=N, N=N).replay(TILES.replace('reorder("io", "jo", "k", "ii", "ji")', """
+bound = tx.schedule(matmul, M=N, K=N, N=N).replay(
+    TILES.replace(
+        'reorder("io", "jo", "k", "ii", "ji")',
+        """
 reorder("io", "jo", "ii", "ji", "k")
 bind("io", "block.y")
 bind("jo", "block.x")
 bind("ii", "thread.y")
-bind("ji", "thread.x")"""))
+bind("ji", "thread.x")""",
+    )
+)
 gpu = bound.compile("sm_80")
 print(bound)
 print("\n".join(inner_loop(gpu.ptx)))
@@ -145,15 +171,37 @@ print("largest difference:", np.abs(few.emulate(a, b) - a.astype(np.float64) @ b
 # %%
 mixes = {}
 for name in ("x86-64-v3", "x86-64-v4", "aarch64", "armv7"):
-    loop = inner_loop(tx.schedule(matmul, M=512, K=512, N=512).auto(name).compile(name).asm.replace("vmla.f32", "fmla"))
-    kinds = [("products" if PRODUCT.match(n) else "loads" if re.match(r"(v?mov[au]|vbroadcast|ldp|ldr|ldur|ld1|vld|vldm)", n) else "others")
-             for n in loop]
-    mixes[name] = [kinds.count(kind) / len(kinds) for kind in ("products", "loads", "others")]
-    print(f"{name:10} {len(loop):4} instructions, {mixes[name][0]:.0%} of them products")
+    loop = inner_loop(
+        tx.schedule(matmul, M=512, K=512, N=512)
+        .auto(name)
+        .compile(name)
+        .asm.replace("vmla.f32", "fmla")
+    )
+    kinds = [
+        (
+            "products"
+            if PRODUCT.match(n)
+            else "loads"
+            if re.match(r"(v?mov[au]|vbroadcast|ldp|ldr|ldur|ld1|vld|vldm)", n)
+            else "others"
+        )
+        for n in loop
+    ]
+    mixes[name] = [
+        kinds.count(kind) / len(kinds) for kind in ("products", "loads", "others")
+    ]
+    print(
+        f"{name:10} {len(loop):4} instructions, {mixes[name][0]:.0%} of them products"
+    )
 
 figure, axes = plt.subplots(figsize=(7, 2.6))
 left = np.zeros(len(mixes))
-for kind, color, shares in zip(("products", "loads", "others"), ("tab:green", "tab:blue", "lightgray"), zip(*mixes.values()), strict=True):
+for kind, color, shares in zip(
+    ("products", "loads", "others"),
+    ("tab:green", "tab:blue", "lightgray"),
+    zip(*mixes.values()),
+    strict=True,
+):
     axes.barh(list(mixes), shares, left=left, color=color, label=kind)
     left += shares
 axes.set_xlabel("share of the instructions of the inner loop of a 512 x 512 product")

@@ -39,7 +39,13 @@ EPOCHS, CALLS = (4, 100) if FAST else (20, 10_000)
 folder = Path(tempfile.mkdtemp())
 
 images, labels = load_digits(return_X_y=True)
-x, test_x, y, test_y = train_test_split((images / 16).astype(np.float32), labels, test_size=0.3, random_state=0, stratify=labels)
+x, test_x, y, test_y = train_test_split(
+    (images / 16).astype(np.float32),
+    labels,
+    test_size=0.3,
+    random_state=0,
+    stratify=labels,
+)
 
 # %% [markdown]
 # ## Train
@@ -49,7 +55,12 @@ x, test_x, y, test_y = train_test_split((images / 16).astype(np.float32), labels
 # %%
 nn.manual_seed(0)
 model = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 10))
-trainer = nn.Trainer(model, loss=nn.CrossEntropyLoss(), optimizer=nn.optim.Adam(model.parameters(), lr=1e-3), metrics=["accuracy"])
+trainer = nn.Trainer(
+    model,
+    loss=nn.CrossEntropyLoss(),
+    optimizer=nn.optim.Adam(model.parameters(), lr=1e-3),
+    metrics=["accuracy"],
+)
 trainer.fit(x, y, epochs=EPOCHS, batch_size=64, progress=False)
 print(trainer.evaluate(test_x, test_y))
 
@@ -64,7 +75,9 @@ model.eval()
 one = test_x[:1]
 nn.export(model, folder / "digits.o", one, header=folder / "digits.h", name="digits")
 weights = sum(p.data.nbytes for p in model.parameters())
-print(f"{(folder / 'digits.o').stat().st_size / 1024:.0f} KiB, of which {weights / 1024:.0f} are weights\n")
+print(
+    f"{(folder / 'digits.o').stat().st_size / 1024:.0f} KiB, of which {weights / 1024:.0f} are weights\n"
+)
 print((folder / "digits.h").read_text())
 
 # %% [markdown]
@@ -96,24 +109,44 @@ int main(void) {
 """
 (folder / "main.c").write_text(PROGRAM % (len(test_x), CALLS))
 test_x.tofile(folder / "images")
-subprocess.run(["gcc", "-O2", "-Wall", "-Werror", "main.c", "digits.o", "-o", "digits"], cwd=folder, check=True)
-print(subprocess.run(["./digits"], cwd=folder, check=True, capture_output=True, text=True).stdout, end="")
-needed = subprocess.run(["readelf", "-d", "digits"], cwd=folder, check=True, capture_output=True, text=True).stdout
-print("it needs:", ", ".join(line.split()[-1] for line in needed.splitlines() if "NEEDED" in line))
+subprocess.run(
+    ["gcc", "-O2", "-Wall", "-Werror", "main.c", "digits.o", "-o", "digits"],
+    cwd=folder,
+    check=True,
+)
+print(
+    subprocess.run(
+        ["./digits"], cwd=folder, check=True, capture_output=True, text=True
+    ).stdout,
+    end="",
+)
+needed = subprocess.run(
+    ["readelf", "-d", "digits"], cwd=folder, check=True, capture_output=True, text=True
+).stdout
+print(
+    "it needs:",
+    ", ".join(line.split()[-1] for line in needed.splitlines() if "NEEDED" in line),
+)
 
 # %%
 scores = np.fromfile(folder / "scores", np.float32).reshape(-1, 10)
 same = np.concatenate([model(image[None]) for image in test_x])
 assert scores.tobytes() == same.tobytes(), "C and Python differ"
 accuracy = float((scores.argmax(1) == test_y).mean())
-print(f"{len(scores)} images, accuracy {accuracy:.4f}; every bit is what Python computes")
+print(
+    f"{len(scores)} images, accuracy {accuracy:.4f}; every bit is what Python computes"
+)
 
 answers = scores.argmax(1)
 shown = [*np.flatnonzero(answers != test_y)[:5], *np.flatnonzero(answers == test_y)[:5]]
 figure, axes = plt.subplots(1, len(shown), figsize=(len(shown), 1.5))
 for axis, k in zip(axes, shown):
     axis.imshow(test_x[k].reshape(8, 8), cmap="gray_r")
-    axis.set_title(f"{answers[k]} for {test_y[k]}", fontsize=9, color="tab:red" if answers[k] != test_y[k] else "black")
+    axis.set_title(
+        f"{answers[k]} for {test_y[k]}",
+        fontsize=9,
+        color="tab:red" if answers[k] != test_y[k] else "black",
+    )
     axis.set(xticks=[], yticks=[])
 plt.show()
 
@@ -124,7 +157,9 @@ plt.show()
 start = time.process_time()
 for k in range(CALLS):
     model(test_x[k % len(test_x)][None])
-print(f"the same call from Python: {1e6 * (time.process_time() - start) / CALLS:.2f} us")
+print(
+    f"the same call from Python: {1e6 * (time.process_time() - start) / CALLS:.2f} us"
+)
 
 # %% [markdown]
 # ## Weights beside
@@ -133,10 +168,25 @@ print(f"the same call from Python: {1e6 * (time.process_time() - start) / CALLS:
 # array lies, so a later training needs no new code.
 
 # %%
-nn.export(model, folder / "empty.o", one, header=folder / "empty.h", weights="beside", name="digits")
-code, beside = (path.stat().st_size for path in (folder / "empty.o", folder / "empty.o.weights"))
+nn.export(
+    model,
+    folder / "empty.o",
+    one,
+    header=folder / "empty.h",
+    weights="beside",
+    name="digits",
+)
+code, beside = (
+    path.stat().st_size for path in (folder / "empty.o", folder / "empty.o.weights")
+)
 print(f"{code / 1024:.0f} KiB of code, {beside / 1024:.0f} KiB of weights")
-print("\n".join(line for line in (folder / "empty.h").read_text().splitlines() if "weights" in line and "*" in line))
+print(
+    "\n".join(
+        line
+        for line in (folder / "empty.h").read_text().splitlines()
+        if "weights" in line and "*" in line
+    )
+)
 
 # %% [markdown]
 # ## Other processors
