@@ -2,8 +2,15 @@
 
     python scripts/notebooks.py [TUTORIAL.py...]
 
-Needs the dependency group `docs`. A cell that raises, or an output that shows where this machine
-keeps its files, stops it.
+Needs the dependency group `docs`, and torch for the tutorials that compare with it. A cell that
+raises, or an output that shows where this machine keeps its files, stops it.
+
+Cells of a tutorial may have one of these tags:
+
+* `result`: its printed text stands in the first cell of the notebook, in place of `{{result}}`. So the
+  claim at the top quotes the run below, and no figure is written by hand.
+* `setup`: its source is hidden until the reader asks for it.
+* `solution`: its source and its outputs are hidden until the reader asks for them.
 """
 
 from __future__ import annotations
@@ -11,6 +18,7 @@ from __future__ import annotations
 import argparse
 import socket
 import sys
+import time
 from pathlib import Path
 
 import jupytext
@@ -18,10 +26,13 @@ import nbformat
 from nbclient import NotebookClient
 
 ROOT = Path(__file__).resolve().parents[1]
+PLACEHOLDER = "{{result}}"
+HIDDEN = {"setup": ("hide-input", "Show the setup"), "solution": ("hide-cell", "Show the solution")}
+"""The tag that the site knows, and the text of the button, by the tag of a cell."""
 
 
 def executed(path: Path) -> nbformat.NotebookNode:
-    """The notebook of a tutorial, run from top to bottom."""
+    """The notebook of a tutorial, run from top to bottom, with its result in its first cell."""
     notebook = jupytext.read(path)
     for number, cell in enumerate(notebook.cells):
         cell["id"] = f"cell-{number}"  # the same in every run, so that differences show what changed
@@ -33,7 +44,34 @@ def executed(path: Path) -> nbformat.NotebookNode:
         resources={"metadata": {"path": ROOT}},
     ).execute()
     notebook.metadata = {"kernelspec": notebook.metadata["kernelspec"], "language_info": {"name": "python"}}
+    for cell in notebook.cells:
+        hide(cell)
+    first = notebook.cells[0]
+    first["source"] = first["source"].replace(PLACEHOLDER, quoted(result(notebook)))
     return notebook
+
+
+def hide(cell: nbformat.NotebookNode) -> None:
+    """Give a cell the metadata that hides it, in the site and in Jupyter, if its tags say so."""
+    for tag in cell.metadata.get("tags", []):
+        if tag in HIDDEN:
+            known, prompt = HIDDEN[tag]
+            cell.metadata["tags"] = [tag, known]
+            cell.metadata["mystnb"] = {"code_prompt_show": prompt}
+            cell.metadata["jupyter"] = {"source_hidden": True}
+
+
+def result(notebook: nbformat.NotebookNode) -> str:
+    """The text that the cell with the tag `result` printed."""
+    (cell,) = [cell for cell in notebook.cells if "result" in cell.metadata.get("tags", [])]
+    return "".join(
+        o["text"] for o in cell["outputs"] if o["output_type"] == "stream" and o["name"] == "stdout"
+    )
+
+
+def quoted(text: str) -> str:
+    """A quotation in Markdown, line by line."""
+    return "\n".join(f"> {line}  " for line in text.rstrip("\n").splitlines()).rstrip(" ")
 
 
 def private(text: str) -> list[str]:
@@ -54,12 +92,15 @@ def main() -> None:
         metavar="TUTORIAL.py",
         help="default: all of them",
     )
+    begin = time.perf_counter()
     for path in parser.parse_args().tutorials:
+        start = time.perf_counter()
         text = nbformat.writes(executed(path))
         if places := private(text):
             raise SystemExit(f"{path.name} shows {', '.join(places)}")
         path.with_suffix(".ipynb").write_text(text + "\n", encoding="utf-8")
-        print(path.with_suffix(".ipynb").name)
+        print(f"{path.with_suffix('.ipynb').name}: {time.perf_counter() - start:.0f} s", flush=True)
+    print(f"all: {time.perf_counter() - begin:.0f} s")
 
 
 if __name__ == "__main__":
