@@ -45,7 +45,7 @@ def excerpt(text: str, mark: str) -> str:
 
 
 def milliseconds(calls: dict, turns: int) -> dict[str, float]:
-    """The median time of each call; the calls take turns, and the first turn warms up."""
+    """The median time of each call; they take turns, of which the first warms up."""
     times = {name: [] for name in calls}
     for _ in range(turns + 1):
         for name, call in calls.items():

@@ -14,35 +14,54 @@
 # %% [markdown]
 # # Gradients are operators
 #
-# **Claim:** write a fused layer as four equations, and its gradient comes out as the formula that the literature derives by hand: text that
-# one can read, check, schedule, compile, differentiate again, and call from PyTorch.
+# **Claim:** write a fused layer as four equations, and its gradient is the formula that the
+# literature derives by hand. It is text to read, check, schedule, compile and differentiate again,
+# and PyTorch can call it.
 #
-# You need `texpr` and `matplotlib`; the last section also uses `torch` where it is installed.
+# {{result}}
+#
+# You know how to write an operator ([Ten minutes](01_ten_minutes.ipynb)). You need
+# `pip install texpr[notebook]`. Section 6 uses `torch` where it is installed.
 
 # %%
-import importlib.util
-import os
-import statistics
-import time
-
 import matplotlib.pyplot as plt
 import numpy as np
 
 import texpr as tx
 from texpr import nn
 
+# %% tags=["setup"]
+import importlib.util
+import os
+import time
+
+from texpr.tools import machine
+
 FAST = os.environ.get("TEXPR_TUTORIAL_FAST") == "1"  # small sizes: for tests
 ROWS, COLUMNS, EPOCHS = (32, 64, 2) if FAST else (1024, 768, 30)
+
+
+def milliseconds(calls: dict, turns: int) -> dict[str, float]:
+    """The median time of each call; they take turns, of which the first warms up."""
+    times = {name: [] for name in calls}
+    for _ in range(turns + 1):
+        for name, call in calls.items():
+            start = time.perf_counter()
+            call()
+            times[name].append((time.perf_counter() - start) * 1e3)
+    return {name: float(np.median(each[1:])) for name, each in times.items()}
+
 
 # %% [markdown]
 # ## 1. A fused layer
 #
-# Layer normalisation and then GELU: the rows get mean 0 and variance 1, a weight and a bias, and pass through x Phi(x). Written as one
-# operator, the normalised rows never go to memory.
+# Layer normalisation and then GELU: the rows get mean 0 and variance 1, a weight and a bias, and
+# pass through x Phi(x). Written as one operator, the normalised rows never go to memory.
 
 # %%
 norm_gelu = tx.op("""
-op norm_gelu<T: float>(X: T[N, D], weight: T[D], bias: T[D]; eps = 1e-5) -> Y: T[N, D] require D >= 1 {
+op norm_gelu<T: float>(X: T[N, D], weight: T[D], bias: T[D]; eps = 1e-5)
+    -> Y: T[N, D] require D >= 1 {
   m[n]    = sum(k: X[n, k]) / T(D)
   v[n]    = sum(k: (X[n, k] - m[n]) * (X[n, k] - m[n])) / T(D)
   Z[n, k] = (X[n, k] - m[n]) * rsqrt(v[n] + eps) * weight[k] + bias[k]
@@ -57,16 +76,19 @@ print(norm_gelu(X, W, B).shape)
 # %% [markdown]
 # ## 2. Its gradient
 #
-# `tx.grad` takes an operator and gives an operator: of the same inputs and of a gradient per output. Reverse mode works on the equations;
-# what it finds is then made short. Here is Ba, Kiros and Hinton's formula: with the normalised row x and its gradient g, dX is
-# g - mean(g) - x mean(g x), divided by the deviation. That deviations from a mean add up to 0 is used, not computed.
+# `tx.grad` takes an operator and gives an operator: of the same inputs, and of a gradient for each
+# output. Reverse mode works on the equations, and the result is simplified.
+#
+# It is the formula of layer normalisation. With the normalised row x and its gradient g, dX is
+# g - mean(g) - x mean(g x), divided by the deviation. Deviations from a mean add up to 0: this is
+# used, not computed.
 
 # %%
 gradient = tx.grad(norm_gelu)
 print(gradient)
 
 # %% [markdown]
-# Nothing is hidden: what is printed is a text of the language. It parses back to the same operator.
+# The printed text is a text of the language. It parses back to the same operator.
 
 # %%
 dY = rng.standard_normal((ROWS, COLUMNS), dtype=np.float32)
@@ -77,31 +99,32 @@ assert all((a == b).all() for a, b in zip(again, (dX, dW, dB)))
 # %% [markdown]
 # ## 3. Is it right?
 #
-# `tx.check_grad` compares it with central differences, and reverse mode with forward mode, in f64 along random directions. It raises if
-# they differ. The gradient is an operator, so it can be asked about its own gradient.
+# `tx.check_grad` compares the gradient with central differences, and reverse mode with forward mode,
+# in f64 and along random directions. It raises an error if they differ. The gradient is an operator,
+# so its own gradient can be checked, too.
 
 # %%
 few = X[:4, :8], W[:8], B[:8]
-print(f"first derivatives: {tx.check_grad(norm_gelu, *few):.1e}")
-print(f"second derivatives: {tx.check_grad(gradient, *few, dY[:4, :8]):.1e}")
+first = tx.check_grad(norm_gelu, *few)
+second = tx.check_grad(gradient, *few, dY[:4, :8])
+print(f"relative differences: {first:.1e}, of second derivatives {second:.1e}")
 
 # %% [markdown]
-# Differences alone would not do: with large steps they are wrong, with small ones they are noise. The derived gradient has no step.
+# Differences alone would not do. With large steps they are wrong, with small steps they are noise.
+# The derived gradient has no step.
 
 # %%
 wide = [a.astype(np.float64) for a in few]
 direction, seed = rng.standard_normal(wide[0].shape), dY[:4, :8].astype(np.float64)
 exact = np.vdot(tx.interpret(gradient, *wide, seed)[0], direction)
 steps = 10.0 ** np.arange(-12, 0.1, 0.5)
-measured = [
-    np.vdot(
-        seed,
-        tx.interpret(norm_gelu, wide[0] + h * direction, *wide[1:])
-        - tx.interpret(norm_gelu, wide[0] - h * direction, *wide[1:]),
+measured = []
+for h in steps:
+    up, down = (
+        tx.interpret(norm_gelu, wide[0] + move * direction, *wide[1:])
+        for move in (h, -h)
     )
-    / (2 * h)
-    for h in steps
-]
+    measured.append(np.vdot(seed, up - down) / (2 * h))
 figure, axes = plt.subplots(figsize=(7, 3.5))
 axes.loglog(steps, np.abs(np.array(measured) - exact) / abs(exact), marker="o")
 axes.set(
@@ -113,14 +136,13 @@ plt.show()
 assert min(np.abs(np.array(measured) - exact)) < 1e-8 * abs(exact)
 
 # %% [markdown]
-# A wrong gradient does not get through. A gradient by hand is registered with `tx.register_vjp`; this one forgets the factor 2.
+# A wrong gradient does not get through. A gradient by hand is registered with `tx.register_vjp`;
+# this one forgets the factor 2.
 
 # %%
 square = tx.op("op square(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] * X[i] }")
-tx.register_vjp(
-    "square",
-    "op square_vjp(X: f32[N], dY: f32[N]) -> dX: f32[N] { dX[i] = dY[i] * X[i] }",
-)
+wrong = "op square_vjp(X: f32[N], dY: f32[N]) -> dX: f32[N] { dX[i] = dY[i] * X[i] }"
+tx.register_vjp("square", wrong)
 try:
     tx.check_grad(square, np.ones(3, np.float32))
 except tx.CheckError as error:
@@ -129,8 +151,8 @@ except tx.CheckError as error:
 # %% [markdown]
 # ## 4. Forward and backward that share
 #
-# For training there are two halves: the first gives the output and what the second needs of the way there, nothing twice. What is kept is
-# said in the signatures.
+# For training, `tx.vjp` gives two halves. The first gives the output, and the values on the way that
+# the second needs; nothing is computed twice. The signatures say which values are kept.
 
 # %%
 forward, backward = tx.vjp(norm_gelu)
@@ -144,38 +166,25 @@ parts = backward(**{p.name: known[p.name] for p in backward.signature.inputs})
 assert all(np.allclose(a, b, rtol=1e-4, atol=1e-4) for a, b in zip(parts, (dX, dW, dB)))
 
 
-def milliseconds(call):
-    call()
-    times = []
-    for _ in range(3 if FAST else 15):
-        start = time.perf_counter()
-        call()
-        times.append(1e3 * (time.perf_counter() - start))
-    return statistics.median(times)
-
-
 def in_numpy():
     mean = X.mean(1, keepdims=True)
     deviation = 1 / np.sqrt(X.var(1, keepdims=True) + 1e-5)
     x = (X - mean) * deviation
     z = x * W + B
-    dz = dY * (
-        0.5 * (1 + np.tanh(0.8 * z)) + 0.4 * z * np.exp(-0.5 * z * z)
-    )  # no erf in NumPy: the cost is alike
+    # NumPy has no erf: a function of about the same cost stands here
+    dz = dY * (0.5 * (1 + np.tanh(0.8 * z)) + 0.4 * z * np.exp(-0.5 * z * z))
     g = dz * W
-    return (
-        deviation * (g - g.mean(1, keepdims=True) - x * (g * x).mean(1, keepdims=True)),
-        (dz * x).sum(0),
-        dz.sum(0),
-    )
+    dx = deviation * (g - g.mean(1, keepdims=True) - x * (g * x).mean(1, keepdims=True))
+    return dx, (dz * x).sum(0), dz.sum(0)
 
 
 inputs = [known[p.name] for p in backward.signature.inputs]
-times = {
-    "the layer": milliseconds(lambda: norm_gelu(X, W, B)),
-    "backward": milliseconds(lambda: backward(*inputs)),
-    "the formula in NumPy": milliseconds(in_numpy),
+calls = {
+    "layer": lambda: norm_gelu(X, W, B),
+    "backward": lambda: backward(*inputs),
+    "the formula in NumPy": in_numpy,
 }
+times = milliseconds(calls, turns=3 if FAST else 15)
 print(", ".join(f"{name}: {value:.2f} ms" for name, value in times.items()))
 
 # %% [markdown]
@@ -188,10 +197,8 @@ print(", ".join(f"{name}: {value:.2f} ms" for name, value in times.items()))
 class NormGelu(nn.Module):
     def __init__(self, features):
         super().__init__()
-        self.weight, self.bias = (
-            nn.Parameter(np.ones(features, np.float32)),
-            nn.Parameter(np.zeros(features, np.float32)),
-        )
+        self.weight = nn.Parameter(np.ones(features, np.float32))
+        self.bias = nn.Parameter(np.zeros(features, np.float32))
 
     def forward(self, x):
         return norm_gelu(x, self.weight, self.bias)
@@ -218,7 +225,8 @@ assert losses[-1] < losses[0]
 # %% [markdown]
 # ## 6. From PyTorch
 #
-# `torch.autograd.Function` wants a forward and a backward: these are the two halves. Tensors on the CPU share their memory with NumPy.
+# `torch.autograd.Function` wants a forward and a backward: these are the two halves. Tensors on the
+# CPU share their memory with NumPy.
 
 # %%
 if importlib.util.find_spec("torch") is None:
@@ -228,29 +236,18 @@ else:
 
     class Fused(torch.autograd.Function):
         @staticmethod
-        def forward(context, x, weight, bias):
-            given = {
-                "X": x.detach().numpy(),
-                "weight": weight.detach().numpy(),
-                "bias": bias.detach().numpy(),
-            }
-            found = dict(
-                zip((p.name for p in forward.signature.outputs), forward(**given))
-            )
-            context.known = given | found
-            return torch.from_numpy(found["Y"])
+        def forward(context, *inputs):
+            arrays = [x.detach().numpy() for x in inputs]
+            given = dict(zip(("X", "weight", "bias"), arrays))
+            names = [p.name for p in forward.signature.outputs]
+            context.known = given | dict(zip(names, forward(**given)))
+            return torch.from_numpy(context.known["Y"])
 
         @staticmethod
         def backward(context, grad):
             known = context.known | {"dY": grad.contiguous().numpy()}
-            return tuple(
-                map(
-                    torch.from_numpy,
-                    backward(
-                        **{p.name: known[p.name] for p in backward.signature.inputs}
-                    ),
-                )
-            )
+            inputs = [known[p.name] for p in backward.signature.inputs]
+            return tuple(torch.from_numpy(d) for d in backward(*inputs))
 
     ours, theirs = (
         [torch.tensor(a, requires_grad=True) for a in (X, W, B)] for _ in range(2)
@@ -265,3 +262,47 @@ else:
         assert torch.allclose(a.grad, b.grad, rtol=1e-3, atol=1e-3)
     few64 = [torch.tensor(a, dtype=torch.float64, requires_grad=True) for a in few]
     print("torch.autograd.gradcheck:", torch.autograd.gradcheck(Fused.apply, few64))
+
+# %% [markdown]
+# ## 7. The claim
+
+# %% tags=["result"]
+print(
+    f"the gradient differs from central differences by {first:.0e}, its gradient by {second:.0e}; "
+    f"for {ROWS} x {COLUMNS} floats, backward takes {times['backward']:.2f} ms, "
+    f"the formula in NumPy {times['the formula in NumPy']:.1f} ms"
+)
+print(machine.describe())
+assert first < 1e-6 and second < 1e-6
+assert FAST or times["backward"] < times["the formula in NumPy"]
+
+# %% [markdown]
+# ## Exercises
+#
+# 1. Print the gradient of `y[i] = sum(j: A[i, j] * x[j])` in `x` alone. Which product is it?
+# 2. Print the gradient of the exponential average `y[t] = a * x[t] + (1 - a) * y[t-1 | 0]`. In which
+#    direction does it run?
+# 3. Correct the factor of `square` above, and check the gradient again.
+
+# %% tags=["solution"]
+matvec = tx.op(
+    "op matvec(A: f32[N, M], x: f32[M]) -> y: f32[N] { y[i] = sum(j: A[i, j] * x[j]) }"
+)
+print(tx.grad(matvec, wrt=["x"]))  # the product with the transposed matrix
+
+# %% tags=["solution"]
+average = tx.op("""
+op average(x: f32[T], a: f32) -> y: f32[T] {
+  y[t] = a * x[t] + (1 - a) * y[t-1 | 0]
+}
+""")
+print(tx.grad(average, wrt=["x"]))  # from the last value to the first
+assert tx.check_grad(average, rng.random(9, np.float32), np.float32(0.2)) < 1e-6
+
+# %% tags=["solution"]
+tx.register_vjp("square", wrong.replace("dY[i] * X[i]", "2 * dY[i] * X[i]"))
+assert tx.check_grad(square, np.ones(3, np.float32)) < 1e-6
+
+# %% [markdown]
+# Next: [Three ways to train](06_three_ways_to_train.ipynb). The rules of differentiation are in
+# [the guide to gradients](../guide/gradients.md).
