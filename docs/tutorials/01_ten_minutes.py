@@ -177,7 +177,9 @@ op mandelbrot(cx: f64[W], cy: f64[H]; STEPS = 40) -> count: i64[H, W]
 }
 """)
 width = 60 if FAST else 300
-count = mandelbrot(np.linspace(-2.1, 0.6, width), np.linspace(-1.2, 1.2, width * 8 // 9))
+count = mandelbrot(
+    np.linspace(-2.1, 0.6, width), np.linspace(-1.2, 1.2, width * 8 // 9)
+)
 assert count.max() == 40 and count.min() < 3
 figure, axes = plt.subplots(figsize=(4.5, 4))
 axes.imshow(np.log1p(count), cmap="magma", extent=(-2.1, 0.6, -1.2, 1.2))
@@ -214,7 +216,8 @@ plt.show()
 # %% tags=["result"]
 ratio = times["NumPy"] / times["scheduled"]
 print(
-    f"softmax of {ROWS} x {COLUMNS} floats, equal to NumPy's: {times['scheduled']:.2f} ms, "
+    f"softmax of {ROWS} x {COLUMNS} floats, equal to NumPy's: "
+    f"{times['scheduled']:.2f} ms, "
     f"NumPy {times['NumPy']:.1f} ms, {ratio:.1f} times as long"
 )
 print(machine.describe())

@@ -191,12 +191,14 @@ image = np.random.default_rng(0).random((9, 12), np.float32)
 
 
 def is_as_it_should_be(op: tx.Op, step: str, *names: str) -> tuple[str, bool] | None:
-    """Accepted or refused, and True if a run agrees; None if the step fits no such loop."""
+    """Accepted or refused, and True if a run agrees; None if no such step exists."""
     schedule = tx.schedule(op)
     try:
         getattr(schedule, step)(*names)
     except tx.ScheduleError as error:
-        return ("refused", bool(error.replay().tensor)) if error.code == "order" else None
+        return (
+            ("refused", bool(error.replay().tensor)) if error.code == "order" else None
+        )
     same = np.array_equal(schedule.compile()(image), tx.interpret(op, image))
     return "accepted", same
 
@@ -214,8 +216,9 @@ verdicts = [verdict for verdict in verdicts if verdict]
 accepted = [good for kind, good in verdicts if kind == "accepted"]
 refused = [good for kind, good in verdicts if kind == "refused"]
 print(
-    f"{len(verdicts)} steps on three operators: {len(accepted)} accepted, of which {sum(accepted)} "
-    f"give the same bits; {len(refused)} refused, of which {sum(refused)} would change an element"
+    f"{len(verdicts)} steps on three operators: {len(accepted)} accepted, of which "
+    f"{sum(accepted)} give the same bits; {len(refused)} refused, of which "
+    f"{sum(refused)} would change an element"
 )
 print(machine.describe())
 assert all(accepted) and all(refused) and len(accepted) > 5 and len(refused) > 5
@@ -237,7 +240,7 @@ op other(U: f32[N, M]) -> V: f32[N, M] {
   V[i, j] = 0.25 * (V[i-1, j+1 | 0] + V[i, j-1 | 0] + U[i+1, j | 0] + U[i, j+1 | 0])
 }
 """)
-try:  # the dependence points up and right: the last column of a tile needs the next tile
+try:  # this dependence points up and right: a tile's last column needs the next tile
     tx.schedule(other).tile("i", "j", sizes=(8, 8))
     raise AssertionError
 except tx.ScheduleError as error:

@@ -347,7 +347,10 @@ for tail in ("overlap", "clip", "peel", "pad", "exact"):
     try:
         s = fresh().allow_fma().split("j", STRIP, tail="pad").split("i", 6, tail=tail)
         s.reorder("jo", "io", "k", "ii", "ji").unroll("ii").vectorize("ji")
-        print(f"{tail}: legal, the same bits: {np.array_equal(s.compile()(A, B), expected)}")
+        print(
+            f"{tail}: legal, the same bits:",
+            np.array_equal(s.compile()(A, B), expected),
+        )
     except tx.ScheduleError as error:
         print(f"{tail}: {error.message}")
 

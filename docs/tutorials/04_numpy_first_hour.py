@@ -101,6 +101,7 @@ print(*(value.dtype for value in values))
 # Here is a kernel density estimate, as one writes it in NumPy. Its intermediate `z` has an element
 # for each pair of a grid point and a sample.
 
+
 # %%
 def density(samples, grid, width):
     z = (grid[:, None] - samples) / width
@@ -109,7 +110,9 @@ def density(samples, grid, width):
 
 rng = np.random.default_rng(0)
 COUNT, POINTS = (500, 40) if FAST else (20_000, 200)
-samples = np.where(rng.random(COUNT) < 0.3, -1.5, 0.8) + 0.6 * rng.standard_normal(COUNT)
+samples = np.where(rng.random(COUNT) < 0.3, -1.5, 0.8) + 0.6 * rng.standard_normal(
+    COUNT
+)
 samples = samples.astype(np.float32)
 grid = np.linspace(-4, 4, POINTS, dtype=np.float32)
 width = np.float32(0.15)
@@ -227,9 +230,7 @@ print(early)
 # %%
 calls = {
     "NumPy": lambda: density(samples, grid, width),
-    "lazy tensors": lambda: density(
-        tx.tensor(samples), tx.tensor(grid), width
-    ).numpy(),
+    "lazy tensors": lambda: density(tx.tensor(samples), tx.tensor(grid), width).numpy(),
     "tx.jit": lambda: fast_density(samples, grid, width).numpy(),
 }
 times = milliseconds(calls, turns=3 if FAST else 11)

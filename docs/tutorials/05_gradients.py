@@ -268,7 +268,8 @@ else:
 
 # %% tags=["result"]
 print(
-    f"the gradient differs from central differences by {first:.0e}, its gradient by {second:.0e}; "
+    f"the gradient differs from central differences by {first:.0e}, "
+    f"its gradient by {second:.0e}; "
     f"for {ROWS} x {COLUMNS} floats, backward takes {times['backward']:.2f} ms, "
     f"the formula in NumPy {times['the formula in NumPy']:.1f} ms"
 )

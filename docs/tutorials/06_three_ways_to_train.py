@@ -243,6 +243,7 @@ assert FAST or (accuracy > 0.965 and typical["TrainingStep"] < typical["loop"])
 # 2. Give the network a hidden layer more and `nn.Dropout(0.2)`. Where does `model.eval()` belong?
 # 3. Train with `precision="bf16"`. How far apart are the losses?
 
+
 # %% tags=["solution"]
 @tx.jit
 def with_momentum(parameters, speeds, x, y, rate):
@@ -292,9 +293,9 @@ for precision in ("f32", "bf16"):
     model = network()
     adam = nn.optim.Adam(model.parameters(), lr=3e-3)
     again = nn.Trainer(model, nn.CrossEntropyLoss(), adam, precision=precision)
-    finals[precision] = again.fit(
-        x, y, epochs=2, batch_size=BATCH, progress=False
-    )["loss"][-1]
+    finals[precision] = again.fit(x, y, epochs=2, batch_size=BATCH, progress=False)[
+        "loss"
+    ][-1]
 print(finals)
 assert abs(finals["bf16"] - finals["f32"]) < 0.05 * finals["f32"]
 

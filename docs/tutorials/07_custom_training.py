@@ -124,7 +124,9 @@ class FocalLoss(nn.Loss):
         super().__init__(reduction)
         self.register_buffer("weight", weight)  # saved with the model, not trained
 
-    def each(self, input, target):  # the loss of each example; `reduction` is the base's
+    def each(
+        self, input, target
+    ):  # the loss of each example; `reduction` is the base's
         return focal(input, target, self.weight)
 
 
@@ -182,6 +184,7 @@ class Watch(nn.Callback):
 # %% [markdown]
 # ## 6. The four together
 
+
 # %%
 def train(loss):
     nn.manual_seed(0)
@@ -232,15 +235,17 @@ def step_time(trainer):
     return float(np.median(times)) * 1e6
 
 
-recall = {name: history["val_recall_of_8"][-1] for name, (_, history, _) in runs.items()}
+recall = {
+    name: history["val_recall_of_8"][-1] for name, (_, history, _) in runs.items()
+}
 exact = {name: history["val_accuracy"][-1] for name, (_, history, _) in runs.items()}
 step_us = {name: step_time(trainer) for name, (trainer, _, _) in runs.items()}
 
 # %% tags=["result"]
 for name in runs:
     print(
-        f"{name}: {recall[name]:.0%} of the eights found, {exact[name]:.1%} of all digits "
-        f"right, {step_us[name]:.0f} us a step"
+        f"{name}: {recall[name]:.0%} of the eights found, "
+        f"{exact[name]:.1%} of all digits right, {step_us[name]:.0f} us a step"
     )
 print(machine.describe())
 assert difference < 1e-6 and (FAST or recall["focal"] > recall["cross-entropy"])
@@ -252,6 +257,7 @@ assert difference < 1e-6 and (FAST or recall["focal"] > recall["cross-entropy"])
 #    finds the eights?
 # 2. Write the metric "top 2": the share of targets among the two best scores.
 # 3. Write a callback that is a function and prints an epoch's line every five epochs.
+
 
 # %% tags=["solution"]
 class Variant(FocalLoss):
@@ -270,6 +276,7 @@ for title, loss in (
     _, history, _ = train(loss)
     print(f"{title}: {history['val_recall_of_8'][-1]:.0%}")
 
+
 # %% tags=["solution"]
 def top_2(outputs, targets):
     best = np.argsort(outputs, axis=1)[:, -2:]
@@ -279,6 +286,7 @@ def top_2(outputs, targets):
 scores = runs["focal"][0].model(test_x)
 print(f"{top_2(scores, test_y):.1%}")
 assert top_2(scores, test_y) >= (scores.argmax(axis=1) == test_y).mean()
+
 
 # %% tags=["solution"]
 def now_and_then(trainer, epoch, values):

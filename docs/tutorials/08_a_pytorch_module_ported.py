@@ -216,7 +216,9 @@ def train_there(model):
     for rows in order:
         start = time.perf_counter()
         optimizer.zero_grad()
-        loss = F.cross_entropy(model(torch.from_numpy(x[rows])), torch.from_numpy(y[rows]))
+        loss = F.cross_entropy(
+            model(torch.from_numpy(x[rows])), torch.from_numpy(y[rows])
+        )
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
@@ -283,7 +285,8 @@ if HAS_TORCH:
     early = max(abs(a - b) for a, b in zip(losses_here[:10], losses_there[:10]))
     print(
         f"outputs differ by {differences['outputs']:.0e}, gradients by "
-        f"{differences['gradients']:.0e}, the losses of the first ten steps by {early:.0e}; "
+        f"{differences['gradients']:.0e}, the losses of the first ten steps by "
+        f"{early:.0e}; "
         f"a step of {BATCH} images takes {seconds_here * 1e3:.2f} ms, "
         f"in PyTorch {seconds_there * 1e3:.2f} ms"
     )
@@ -301,6 +304,7 @@ else:
 #    `F.linear(h, self.encoder.weight.T)`.
 # 3. Where does a penalty on the weights, `0.01 * (w ** 2).sum()`, stand in a loop over tensors?
 
+
 # %% tags=["solution"]
 class GroupBlock(nn.Module):
     def __init__(self, channels):
@@ -316,6 +320,7 @@ class GroupBlock(nn.Module):
 
 
 assert GroupBlock(8)(np.ones((2, 8, 4, 4), np.float32)).shape == (2, 8, 4, 4)
+
 
 # %% tags=["solution"]
 class Tied(nn.Module):

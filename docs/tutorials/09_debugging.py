@@ -271,9 +271,7 @@ assert all(named) and len(named) == 6
 # 3. Mend `Scaled`, and check that its parameter changes.
 
 # %% tags=["solution"]
-naive = tx.op(
-    "op naive<T: float>(X: T[N]) -> y: T { y = log(sum(i: exp(X[i]))) }"
-)
+naive = tx.op("op naive<T: float>(X: T[N]) -> y: T { y = log(sum(i: exp(X[i]))) }")
 large = np.float32([1000, 1001])
 print(naive(large), tx.interpret(naive, large), naive(large.astype(np.float64)))
 stable = tx.op("""
@@ -285,6 +283,7 @@ op stable<T: float>(X: T[N]) -> y: T {
 print(stable(large))  # exp(1000) is beyond the range of f32 and of f64
 assert np.isclose(stable(large), 1001.3133)
 
+
 # %% tags=["solution"]
 @tx.jit
 def absolute(v):
@@ -292,6 +291,7 @@ def absolute(v):
 
 
 assert absolute(-np.ones(3)).tolist() == [1, 1, 1]
+
 
 # %% tags=["solution"]
 class Mended(Scaled):

@@ -48,7 +48,9 @@ folder = Path(tempfile.mkdtemp())
 
 def run(*command: str) -> str:
     """Run a command in the folder; the text that it prints."""
-    done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        command, cwd=folder, check=True, capture_output=True, text=True
+    )
     return done.stdout
 
 
@@ -119,8 +121,11 @@ int main(void) {
 test_x.tofile(folder / "images")
 run("gcc", "-O2", "-Wall", "-Werror", "main.c", "digits.o", "-o", "digits")
 seconds_in_c = float(run("./digits"))
-needed = [line.split()[-1] for line in run("readelf", "-d", "digits").splitlines()
-          if "NEEDED" in line]
+needed = [
+    line.split()[-1]
+    for line in run("readelf", "-d", "digits").splitlines()
+    if "NEEDED" in line
+]
 print("libraries that it needs:", *needed)
 
 # %%
@@ -130,7 +135,10 @@ assert scores.tobytes() == same.tobytes(), "C and Python differ"
 answers = scores.argmax(axis=1)
 accuracy = float((answers == test_y).mean())
 
-wrong, right = np.flatnonzero(answers != test_y)[:5], np.flatnonzero(answers == test_y)[:5]
+wrong, right = (
+    np.flatnonzero(answers != test_y)[:5],
+    np.flatnonzero(answers == test_y)[:5],
+)
 figure, axes = plt.subplots(1, 10, figsize=(10, 1.5))
 for axis, k in zip(axes, [*wrong, *right]):
     color = "tab:red" if answers[k] != test_y[k] else "black"
@@ -196,7 +204,8 @@ for k in range(CALLS):
     model(test_x[k % len(test_x)][None])
 seconds_in_python = (time.process_time() - start) / CALLS
 print(
-    f"{len(scores)} images, {accuracy:.1%} right, every bit as in Python; an image takes "
+    f"{len(scores)} images, {accuracy:.1%} right, every bit as in Python; "
+    f"an image takes "
     f"{seconds_in_c * 1e6:.2f} us in C, {seconds_in_python * 1e6:.1f} us from Python; "
     f"the object has {sizes['object'] / 1024:.0f} KiB"
 )
@@ -227,7 +236,9 @@ int main(void) {
 }
 """)
 run("gcc", "-O2", "batch.c", "batch.o", "-o", "batch")
-print(f"{float(run('./batch')) * 1e6:.2f} us an image, alone {seconds_in_c * 1e6:.2f} us")
+print(
+    f"{float(run('./batch')) * 1e6:.2f} us an image, alone {seconds_in_c * 1e6:.2f} us"
+)
 
 # %% tags=["solution"]
 scale = tx.op("op scale(X: f32[N], a: f32) -> Y: f32[N] { Y[i] = a * X[i] }")

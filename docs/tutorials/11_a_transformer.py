@@ -237,7 +237,8 @@ plt.show()
 
 # %% tags=["result"]
 print(
-    f"loss {loss:.3f} nats a character on unseen text; the best table of pairs has {entropy:.3f}; "
+    f"loss {loss:.3f} nats a character on unseen text; the best table of pairs has "
+    f"{entropy:.3f}; "
     f"{len(losses)} steps of {BATCH} windows in {seconds:.0f} s"
 )
 print(machine.describe())

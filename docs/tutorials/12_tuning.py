@@ -92,11 +92,13 @@ print(points, "schedules")
 # Each trial runs in a child process that proves the loops and checks the result. Times are recorded,
 # so no search measures again what another one did.
 
+
 # %%
 def searches(strategy):
     settings = {"schedule": tiled, "space": space, "trials": TRIALS}
     return [
-        tx.tune(matmul, **SIZES, **settings, strategy=strategy, seed=seed) for seed in SEEDS
+        tx.tune(matmul, **SIZES, **settings, strategy=strategy, seed=seed)
+        for seed in SEEDS
     ]
 
 
@@ -148,8 +150,13 @@ plt.show()
 # than the default, in these last measurements.
 
 # %%
-chosen = min((r for results in found.values() for r in results), key=lambda r: r.seconds)
-print(f"chosen {chosen.seconds * 1e6:.1f} us, default {chosen.default_seconds * 1e6:.1f} us")
+chosen = min(
+    (r for results in found.values() for r in results), key=lambda r: r.seconds
+)
+print(
+    f"chosen {chosen.seconds * 1e6:.1f} us, "
+    f"default {chosen.default_seconds * 1e6:.1f} us"
+)
 print(chosen.script)
 assert all(r.seconds <= r.default_seconds for rs in found.values() for r in rs)
 
@@ -204,8 +211,8 @@ assert around.seconds <= around.default_seconds
 # %% tags=["result"]
 times = sorted(t.seconds for t in trials)
 print(
-    f"{len(times)} of {points} schedules measured: the slowest takes {times[-1] / times[0]:.0f} "
-    f"times as long as the fastest; chosen {chosen.seconds * 1e6:.1f} us, "
+    f"{len(times)} of {points} schedules measured: the slowest takes "
+    f"{times[-1] / times[0]:.0f} times as long as the fastest; chosen {chosen.seconds * 1e6:.1f} us, "
     f"default {chosen.default_seconds * 1e6:.1f} us"
 )
 print(machine.describe())
@@ -218,6 +225,7 @@ assert FAST or times[-1] > 4 * times[0]
 #    again.
 # 2. How many trials does `random` need until it is within a tenth of the fastest? Read it from
 #    `curve()`.
+
 
 # %% tags=["solution"]
 def packed(s, rows, columns, pack):
@@ -240,8 +248,12 @@ print({pack: f"{seconds * 1e6:.1f} us" for pack, seconds in by_pack.items()})
 # %% tags=["solution"]
 for result in found["random"]:
     curve = np.array(result.curve())
-    print("trials until within a tenth:", int(np.argmax(curve <= 1.1 * times[0])) + 1
-          if (curve <= 1.1 * times[0]).any() else "not within these trials")
+    print(
+        "trials until within a tenth:",
+        int(np.argmax(curve <= 1.1 * times[0])) + 1
+        if (curve <= 1.1 * times[0]).any()
+        else "not within these trials",
+    )
 
 # %% [markdown]
 # Next: [One source, many processors](13_one_source_many_processors.ipynb). Records, deadlines and

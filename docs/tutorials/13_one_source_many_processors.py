@@ -136,7 +136,8 @@ if shutil.which("qemu-aarch64") and shutil.which("aarch64-linux-gnu-gcc"):
     results["aarch64"] = kernels["aarch64"].emulate(A, B)
 for name, found in results.items():
     print(
-        f"{name:8} largest relative difference: {np.abs(found / expected - 1).max():.1e}"
+        f"{name:8} largest relative difference: "
+        f"{np.abs(found / expected - 1).max():.1e}"
     )
 if "aarch64" in results:
     print("the same bits:", np.array_equal(results["native"], results["aarch64"]))
@@ -191,7 +192,9 @@ for name in ("x86-64-v3", "x86-64-v4", "aarch64", "armv7"):
     count = products(loop)
     loads = sum(bool(LOAD.match(line)) for line in loop)
     mixes[name] = np.array([count, loads, len(loop) - count - loads]) / len(loop)
-    print(f"{name:10} {len(loop):4} instructions, {mixes[name][0]:.0%} of them products")
+    print(
+        f"{name:10} {len(loop):4} instructions, {mixes[name][0]:.0%} of them products"
+    )
 
 figure, axes = plt.subplots(figsize=(7, 2.6))
 left = np.zeros(len(mixes))
@@ -212,8 +215,10 @@ plt.show()
 # ## 5. The claim
 
 # %% tags=["result"]
-ran = [f"{name} differs by {np.abs(each / expected - 1).max():.0e}"
-       for name, each in results.items()]
+ran = [
+    f"{name} differs by {np.abs(each / expected - 1).max():.0e}"
+    for name, each in results.items()
+]
 same = ["the bits of both are equal"] if "aarch64" in results else []
 print(
     f"one schedule: {', '.join([*ran, *same])}, its threads on an emulated GPU by "

@@ -14,17 +14,22 @@
 # %% [markdown]
 # # A small one of your own
 #
-# **Claim:** the ideas of texpr fit into 350 lines: a language of equations, an interpreter that says what they mean, proofs that nothing
-# outside of an array is read, machine code, a schedule that changes the speed and no bit, and gradients that are operators again. The small
-# one reads a part of texpr's language, so the large one checks it at the end. You need `texpr` and `matplotlib`.
+# *Advanced: this tutorial is about the inside of a compiler, not about the use of texpr. It is long.*
+#
+# **Claim:** the ideas of texpr fit into one notebook. It has a language of equations, an interpreter,
+# proofs that no access is out of bounds, machine code, a schedule that changes no bit, and gradients
+# that are operators. The small language is a part of texpr's, and texpr confirms every value.
+#
+# {{result}}
+#
+# You know Python well, and have read [What is legal](02_what_is_legal.ipynb) and
+# [Gradients are operators](05_gradients.ipynb). You need `pip install texpr[notebook]`.
 
 # %%
 import ctypes
 import itertools
 import operator
-import os
 import struct
-import timeit
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -36,14 +41,21 @@ import numpy as np
 
 import texpr as tx
 
+# %% tags=["setup"]
+import os
+import timeit
+
+from texpr.tools import machine
+
 FAST = os.environ.get("TEXPR_TUTORIAL_FAST") == "1"  # small sizes: for tests
 SIDE, STEPS = (64, 50) if FAST else (512, 600)
 
 # %% [markdown]
 # ## 1. What an operator is
 #
-# An operator is a list of equations over tensors. A value is a number, an element, a function of values, or a sum over an index. An index
-# is a variable and a constant; so is an extent, whose variable is a size. No statements, no order, nothing that says how.
+# An operator is a list of equations over tensors. A value is a number, an element, a function of
+# values, or a sum over an index. An index is a variable plus a constant, and so is an extent, whose
+# variable is a size. There are no statements, no order, and no loops.
 
 
 # %%
@@ -146,9 +158,10 @@ def shown(node: Node) -> str:
 
 
 # %% [markdown]
-# ## 2. From text
+# ## 2. The parser
 #
-# Lark makes tables of a grammar. What it finds is put together bottom up, by functions of the same names.
+# Lark makes tables of a grammar. It builds the tree bottom up, by functions with the names of the
+# rules.
 
 # %%
 GRAMMAR = r"""
@@ -160,7 +173,8 @@ equation: read "=" sum      -> defines
         | read "+=" sum     -> updates
 ?sum: product | sum "+" product -> add | sum "-" product -> sub
 ?product: factor | product "*" factor -> mul | product "/" factor -> div
-?factor: NUMBER -> number | read | NAME "(" sum ")" -> call | "sum" "(" NAME ":" sum ")" -> reduce | "(" sum ")"
+?factor: NUMBER -> number | read | NAME "(" sum ")" -> call
+        | "sum" "(" NAME ":" sum ")" -> reduce | "(" sum ")"
 read: NAME "[" index ("," index)* "]"
 index: NAME | NAME "+" INT -> above | NAME "-" INT -> below
 %import common.CNAME -> NAME
@@ -203,11 +217,11 @@ print(layer)
 assert PARSER.parse(str(layer)) == layer
 
 # %% [markdown]
-# ## 3. What it means
+# ## 3. The interpreter
 #
-# A variable runs over the extent at whose place it stands alone. A plain equation gives every element of its left side a value, `+=` adds
-# to what is there. The interpreter is that sentence, point by point. It is slow and has nothing to get wrong: whatever else we build has
-# to agree with it.
+# A variable runs over the extent at whose place it stands alone. A plain equation gives every element
+# of its left side a value; `+=` adds to the value that is there. The interpreter is this sentence,
+# point by point. It is slow and simple, and everything else has to agree with it.
 
 
 # %%
@@ -312,8 +326,8 @@ np.testing.assert_allclose(interpret(layer, X, W, b)[0], np.tanh(X @ W + b), rto
 # %% [markdown]
 # ## 4. Proofs
 #
-# Is there a point of the iterations, for any sizes, at which an index is not below its extent? isl answers such questions for all sizes
-# at once, and where the answer is not "none", it has an example.
+# Is there a point of the iterations, for any sizes, at which an index is not below its extent? isl
+# answers such questions for all sizes at once. Where there is such a point, it gives an example.
 
 
 # %%
@@ -324,17 +338,20 @@ def prove(op: Op) -> None:
         inside = " and ".join(f"0 <= {v} < {extent}" for v, extent in runs.items())
         for access in [equation.target, *reads(equation.value)]:
             for i, extent in zip(access.indices, op.dims[access.tensor]):
-                wrong = isl.Set(
-                    f"[{', '.join(op.sizes)}] -> {{ [{', '.join(runs)}] : {inside} and not 0 <= {i} < {extent} }}"
-                )
+                sizes, variables = ", ".join(op.sizes), ", ".join(runs)
+                outside = f"{inside} and not 0 <= {i} < {extent}"
+                wrong = isl.Set(f"[{sizes}] -> {{ [{variables}] : {outside} }}")
                 if not wrong.is_empty():
                     raise IndexError(
-                        f"{equation}\n  {access} is outside of {extent}, such as at {wrong.sample_point()}"
+                        f"{equation}\n  {access} is outside of {extent}, "
+                        f"such as at {wrong.sample_point()}"
                     )
 
 
 prove(layer)
-BLUR = "op blur(X: f64[N]) -> (Y: f64[N - 2]) {{ Y[i] = (X[i] + X[i + 1] + X[i + {}]) / 3 }}"
+BLUR = """op blur(X: f64[N]) -> (Y: f64[N - 2]) {{
+  Y[i] = (X[i] + X[i + 1] + X[i + {}]) / 3
+}}"""
 prove(PARSER.parse(BLUR.format(2)))
 try:
     prove(PARSER.parse(BLUR.format(3)))
@@ -344,9 +361,12 @@ except IndexError as error:
 # %% [markdown]
 # ## 5. Machine code
 #
-# Loops around stores, as text of LLVM, whose passes find registers for what lies in memory here. One thing can be chosen: the **order** of
-# loops where a value is a sum. Elements begin at 0 then, and the loops, in any order, add terms to them. Each element still adds its own
-# terms one after the other, so no bit depends on the order. The time does: where the last loop runs along rows, LLVM makes vectors of it.
+# Loops around stores, as text of LLVM, whose passes move the values into registers. One thing can be
+# chosen: the **order** of the loops of a sum. Then elements begin at 0, and the loops, in any order,
+# add terms to them.
+#
+# Each element still adds its own terms one after the other, so no bit depends on the order. The time
+# does: where the last loop runs along rows, LLVM makes vectors of it.
 
 
 # %%
@@ -377,11 +397,13 @@ class Emitter:
         self.emit(f"store i64 0, ptr {counter}\n  br label %{head}\n{head}:")
         k = self.define(f"load i64, ptr {counter}")
         self.emit(
-            f"br i1 {self.define(f'icmp slt i64 {k}, {end}')}, label %{inside}, label %{behind}\n{inside}:"
+            f"br i1 {self.define(f'icmp slt i64 {k}, {end}')}, "
+            f"label %{inside}, label %{behind}\n{inside}:"
         )
         body(k)
         self.emit(
-            f"store i64 {self.define(f'add i64 {k}, 1')}, ptr {counter}\n  br label %{head}\n{behind}:"
+            f"store i64 {self.define(f'add i64 {k}, 1')}, ptr {counter}\n"
+            f"  br label %{head}\n{behind}:"
         )
 
     def address(self, access: Read, point: dict[str, str]) -> str:
@@ -521,7 +543,9 @@ def compiled(op: Op, order: str = "") -> Callable[..., tuple[np.ndarray, ...]]:
 
 
 product = PARSER.parse(
-    "op product(A: f64[N, K], B: f64[K, M]) -> (C: f64[N, M]) { C[i, j] = sum(k: A[i, k] * B[k, j]) }"
+    "op product(A: f64[N, K], B: f64[K, M]) -> (C: f64[N, M]) {"
+    "  C[i, j] = sum(k: A[i, k] * B[k, j])"
+    "}"
 )
 A, B = rng.standard_normal((7, 5)), rng.standard_normal((5, 6))
 for order in ("", "ijk", "ikj", "kij", "jki"):
@@ -532,17 +556,22 @@ for order in ("", "ijk", "ikj", "kij", "jki"):
 # %% [markdown]
 # ## 6. Gradients
 #
-# The gradient of an operator is an operator. Take an equation `Y[i] = e`: whatever changes `e` by a little changes `Y[i]` by as much. So
-# for every element `X[j]` that `e` reads, `dX[j]` gets `dY[i]` times the derivative of `e` by it. A product gives each factor the other
-# one; a sum gives every term the same, so its variable runs where the term is read. Equations are gone through backwards: a tensor's
-# gradient is complete when all that read it have been. Where a tensor is kept, a derivative reads it and does not compute it again.
+# The gradient of an operator is an operator. Take an equation `Y[i] = e`: a small change of `e` changes
+# `Y[i]` by as much. So for every element `X[j]` that `e` reads, `dX[j]` gets `dY[i]` times the
+# derivative of `e` by the element.
+#
+# * A product gives each factor the other one.
+# * A sum gives every term the same, so its variable runs where the term is read.
+# * Equations are taken backwards: a tensor's gradient is complete when all its readers are done.
+# * Where a tensor is kept, a derivative reads it and does not compute it again.
+
 
 # %%
 suffixes = itertools.count(1)
 
 
 def again(e: Value, names: dict[str, str] | None = None) -> Value:
-    """A copy whose sums run over variables of new names: those of the original may be in use where the copy stands."""
+    """A copy whose sums run over new variables, since the old ones may be in use."""
     match e, names or {}:
         case Read(tensor, indices), new:
             return Read(
@@ -566,7 +595,10 @@ SLOPES = {  # of x, and of what the function gives there
 def shares(
     e: Value, d: Value, around: tuple[str, ...], y: Value | None = None
 ) -> Iterator[tuple[Read, Value, tuple[str, ...]]]:
-    """What each read in `e` gets, where `e`, whose value may be kept as `y`, gets `d`; and the variables of the sums around it."""
+    """For each read in `e`: its share of `d`, and the variables of the sums around it.
+
+    The value of `e` may be kept as `y`.
+    """
     match e:
         case Read():
             yield e, d, around
@@ -586,7 +618,7 @@ def shares(
 
 
 def gradient(op: Op) -> Op:
-    """Of the same inputs and a gradient per output: a gradient per input."""
+    """The operator of the inputs and a gradient per output: a gradient per input."""
     kept = [e for e in op.equations if e.target.tensor in op.lets]
     inputs, outputs, lets = (
         {f"d{t}": dims for t, dims in tensors.items()}
@@ -626,7 +658,7 @@ def gradient(op: Op) -> Op:
 backward = gradient(layer)
 print(backward)
 assert PARSER.parse(str(backward)) == backward  # an operator like any other
-# Is it right? The change along a direction says so.
+# The change along a direction shows that it is right.
 dY, direction = rng.standard_normal((5, 4)), rng.standard_normal((5, 3))
 forward, dX = compiled(layer), compiled(backward)(X, W, b, dY)[0]
 change = (
@@ -638,11 +670,12 @@ assert np.isclose(np.vdot(change, dY), np.vdot(direction, dX), rtol=1e-7)
 # %% [markdown]
 # ## 7. Training
 #
-# Two layers and a loss are one operator. Its gradient trains it to tell two spirals apart.
+# Two layers and a loss are one operator. Its gradient trains it to separate two spirals.
 
 # %%
 network = PARSER.parse("""
-op network(X: f64[B, K], T: f64[B], W: f64[K, H], b: f64[H], V: f64[H, G], c: f64[G], u: f64[G]) -> (L: f64[B]) {
+op network(X: f64[B, K], T: f64[B], W: f64[K, H], b: f64[H],
+           V: f64[H, G], c: f64[G], u: f64[G]) -> (L: f64[B]) {
   let P: f64[B, H]
   let Q: f64[B, G]
   let Z: f64[B]
@@ -680,9 +713,10 @@ print(f"loss {losses[0]:.3f} -> {losses[-1]:.5f}")
 assert losses[-1] < (losses[0] if FAST else 0.05)
 
 # %% [markdown]
-# ## 8. Beside the large one
+# ## 8. Comparison with texpr
 #
-# The texts are texts of texpr, too: it has to find the same values, and the same gradients by rules of its own.
+# The texts are texts of texpr, too. It has to find the same values, and the same gradients by rules
+# of its own.
 
 # %%
 weighed = PARSER.parse("""
@@ -691,6 +725,7 @@ op weighed(X: f64[N, K], V: f64[K]) -> (Y: f64[N]) {
   S[n] = sum(k: exp(X[n, k]))
   Y[n] = sum(k: exp(X[n, k]) * V[k]) / S[n]
 }""")
+checked = 0
 for op, arrays in (
     (layer, (X, W, b)),
     (network, (points[:9], sign[:9], *weights)),
@@ -706,12 +741,16 @@ for op, arrays in (
         mine, theirs if isinstance(theirs, tuple) else (theirs,), strict=True
     ):
         np.testing.assert_allclose(ours, wanted, rtol=1e-9, atol=1e-12)
+        checked += 1
     again_theirs = tx.op(str(gradient(op)))(*arrays, seed)
     np.testing.assert_allclose(mine[0], again_theirs[0], rtol=1e-12, atol=1e-13)
 
 # %% [markdown]
-# What is missing shows in the time. The order of loops was worth a factor; blocks that stay in caches, registers that hold sums, packed
-# operands and threads, each a proven step, are what the other tutorials are about.
+# ## 9. The claim
+#
+# The time shows the difference. The order of loops is worth a factor. Blocks that stay in caches,
+# sums in registers, packed operands and threads, each a proven step, are the subject of
+# [Eight steps](03_eight_steps_to_a_fast_product.ipynb).
 
 # %%
 A, B = rng.standard_normal((SIDE, SIDE)), rng.standard_normal((SIDE, SIDE))
@@ -731,4 +770,39 @@ left.set(xlabel="step", ylabel="loss", title="two spirals, by a gradient of our 
 right.bar_label(right.barh(list(rates), list(rates.values())), fmt="%.1f")
 right.set(xlabel="GFLOP/s", title=f"product of {SIDE} x {SIDE}, f64", xmargin=0.15)
 plt.show()
-assert rates["texpr"] > rates["ijk"]
+
+# %% tags=["result"]
+print(
+    f"{checked} gradients of three operators equal texpr's; "
+    f"the product of {SIDE} x {SIDE}: "
+    + ", ".join(f"{name} {rate:.1f} GFLOP/s" for name, rate in rates.items())
+)
+print(f"two spirals: loss {losses[0]:.3f} -> {losses[-1]:.5f}")
+print(machine.describe())
+assert checked > 8 and (FAST or rates["texpr"] > rates["ijk"])
+
+# %% [markdown]
+# ## Exercises
+#
+# 1. Teach the small one `sin` and `cos`, with their derivatives.
+# 2. Differentiate the gradient of that operator again, and compare it with texpr's.
+
+# %% tags=["solution"]
+FUNCTIONS |= {"sin": np.sin, "cos": np.cos}
+SLOPES["sin"] = lambda x, y: Call("cos", (again(x),))
+SLOPES["cos"] = lambda x, y: Num(-1.0) * Call("sin", (again(x),))
+wave = PARSER.parse("op wave(X: f64[N]) -> (Y: f64[N]) { Y[i] = sin(X[i] * X[i]) }")
+at, seed = rng.standard_normal(5), np.ones(5)
+np.testing.assert_allclose(
+    compiled(gradient(wave))(at, seed)[0], 2 * at * np.cos(at * at), rtol=1e-12
+)
+print(gradient(wave))
+
+# %% tags=["solution"]
+twice = gradient(gradient(wave))
+seeds = [rng.standard_normal(5)]
+mine = compiled(twice)(at, seed, *seeds)
+theirs = tx.grad(tx.grad(tx.op(str(wave))))(at, seed, *seeds)
+for ours, wanted in zip(mine, theirs, strict=True):
+    np.testing.assert_allclose(ours, wanted, rtol=1e-9, atol=1e-12)
+print(len(mine), "second derivatives agree")
