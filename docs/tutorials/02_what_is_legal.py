@@ -247,7 +247,7 @@ except tx.ScheduleError as error:
     print(error)
 
 # %% tags=["solution"]
-# Without `reorder` the loop over `i` is the outer one: its iterations are rows, which meet.
+# Without `reorder` the loop over `i` is the outer one, and its iterations meet.
 try:
     tx.schedule(sweep).skew("j", "i").parallel("i")
     raise AssertionError

@@ -242,8 +242,8 @@ stages["7 blocks"] = blocked
 # %% [markdown]
 # ## 8. All cores: step 8
 #
-# Blocks of columns do not meet, and `parallel` proves it. A loop that carries a sum is refused, with
-# two iterations that meet ([What is legal](02_what_is_legal.ipynb)).
+# Blocks of columns do not meet, and `parallel` proves it. A loop that carries a sum is refused,
+# with two iterations that meet ([What is legal](02_what_is_legal.ipynb)).
 
 # %%
 stages["8 parallel"] = fresh().replay(blocked.script()).parallel("joo")
@@ -324,8 +324,8 @@ assert np.allclose(matmul(A, B), expected, rtol=1e-4, atol=1e-3)
 # 3. In step 7, take `tail="overlap"` for the rows away. Which other tails are legal?
 
 # %% tags=["solution"]
-# All terms of a row go into one number. `rfactor` makes a number for each lane, which changes the
-# order of a float sum: it has to be permitted.
+# All terms of a row go into one number. `rfactor` makes a number for each lane. This
+# changes the order of a float sum, so it has to be permitted.
 row_sums = tx.op("op row_sums(X: f32[N, M]) -> y: f32[N] { y[i] = sum(j: X[i, j]) }")
 by_rows = tx.schedule(row_sums, N=SIDE, M=SIDE).split("j", LANES)
 by_rows.rfactor("ji", reassoc=True).reorder("i", "jo", "ji").vectorize("ji")

@@ -50,8 +50,8 @@ def milliseconds(calls: dict, turns: int) -> dict[str, float]:
 # %% [markdown]
 # ## 1. From arrays to tensors and back
 #
-# `tx.tensor` takes an array without a copy. `numpy()`, `item()` and `tolist()` give values back, and
-# a tensor prints its values.
+# `tx.tensor` takes an array without a copy. `numpy()`, `item()` and `tolist()` give values back,
+# and a tensor prints its values.
 
 # %%
 a = np.arange(12, dtype=np.float32).reshape(3, 4)
@@ -139,8 +139,8 @@ print(profile)
 # %% [markdown]
 # ## 5. A function as one call
 #
-# `tx.jit` runs the Python code once for each structure of its arguments. From then on, a call is one
-# native call, with arrays in and tensors out.
+# `tx.jit` runs the Python code once for each structure of its arguments. From then on, a call is
+# one native call, with arrays in and tensors out.
 
 # %%
 fast_density = tx.jit(density)

@@ -99,9 +99,9 @@ assert all((a == b).all() for a, b in zip(again, (dX, dW, dB)))
 # %% [markdown]
 # ## 3. Is it right?
 #
-# `tx.check_grad` compares the gradient with central differences, and reverse mode with forward mode,
-# in f64 and along random directions. It raises an error if they differ. The gradient is an operator,
-# so its own gradient can be checked, too.
+# `tx.check_grad` compares the gradient with central differences, and reverse mode with forward
+# mode, in f64 and along random directions. It raises an error if they differ. The gradient is an
+# operator, so its own gradient can be checked, too.
 
 # %%
 few = X[:4, :8], W[:8], B[:8]
@@ -151,8 +151,8 @@ except tx.CheckError as error:
 # %% [markdown]
 # ## 4. Forward and backward that share
 #
-# For training, `tx.vjp` gives two halves. The first gives the output, and the values on the way that
-# the second needs; nothing is computed twice. The signatures say which values are kept.
+# For training, `tx.vjp` gives two halves. The first gives the output, and the values on the way
+# that the second needs; nothing is computed twice. The signatures say which values are kept.
 
 # %%
 forward, backward = tx.vjp(norm_gelu)
@@ -281,8 +281,8 @@ assert FAST or times["backward"] < times["the formula in NumPy"]
 # ## Exercises
 #
 # 1. Print the gradient of `y[i] = sum(j: A[i, j] * x[j])` in `x` alone. Which product is it?
-# 2. Print the gradient of the exponential average `y[t] = a * x[t] + (1 - a) * y[t-1 | 0]`. In which
-#    direction does it run?
+# 2. Print the gradient of the exponential average `y[t] = a * x[t] + (1 - a) * y[t-1 | 0]`. In
+#    which direction does it run?
 # 3. Correct the factor of `square` above, and check the gradient again.
 
 # %% tags=["solution"]

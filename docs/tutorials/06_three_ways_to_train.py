@@ -14,9 +14,9 @@
 # %% [markdown]
 # # Three ways to train
 #
-# **Claim:** one network on handwritten digits is trained by a loop over tensors, by a function under
-# `tx.jit`, and by a compiled training step. The loop and the compiled step give the same losses.
-# They differ in what is compiled as one program, and so in the time of a step.
+# **Claim:** one network on handwritten digits is trained by a loop over tensors, by a function
+# under `tx.jit`, and by a compiled training step. The loop and the compiled step give the same
+# losses. They differ in what is compiled as one program, and so in the time of a step.
 #
 # {{result}}
 #
@@ -70,8 +70,8 @@ print(f"{len(x)} images of 8 by 8 pixels to learn from, {len(test_x)} to be judg
 show_digits(x[:10], y[:10])
 
 # %% [markdown]
-# Layers have the names, the argument order and the initial values of `torch.nn`. `manual_seed` makes
-# the same network each time.
+# Layers have the names, the argument order and the initial values of `torch.nn`. `manual_seed`
+# makes the same network each time.
 
 
 # %%
@@ -85,8 +85,8 @@ print(network().summary((BATCH, 64)))
 # %% [markdown]
 # ## 2. A loop over tensors
 #
-# Tensors are lazy: nothing runs until a value is needed. `backward` adds the gradient of the loss to
-# the `grad` of each parameter, and `step` changes the parameters. Forward and backward are one
+# Tensors are lazy: nothing runs until a value is needed. `backward` adds the gradient of the loss
+# to the `grad` of each parameter, and `step` changes the parameters. Forward and backward are one
 # compiled program, the update is another. Both are kept, and from the second step on Python only
 # finds them again.
 

@@ -15,8 +15,8 @@
 # # Your own loss, metric, callback and data
 #
 # **Claim:** a training takes code of yours at four places. A loss of four equations finds a rare
-# digit that plain cross-entropy overlooks. Its gradient is derived, and its step is compiled as that
-# of any other loss.
+# digit that plain cross-entropy overlooks. Its gradient is derived, and its step is compiled as
+# that of any other loss.
 #
 # {{result}}
 #
@@ -102,9 +102,9 @@ plt.show()
 # %% [markdown]
 # ## 3. A loss of your own
 #
-# The focal loss [(Lin et al., 2017)](https://arxiv.org/abs/1708.02002) gives less weight to examples
-# that are right already, and here each class has a weight, too. `in 0..C` says which labels there
-# are; another label is an error with its place.
+# The focal loss [(Lin et al., 2017)](https://arxiv.org/abs/1708.02002) gives less weight to
+# examples that are right already, and here each class has a weight, too. `in 0..C` says which
+# labels there are; another label is an error with its place.
 
 # %%
 focal = tx.op("""

@@ -88,7 +88,7 @@ else:
 # | PyTorch | texpr |
 # |---|---|
 # | `torch.nn` | `texpr.nn`, with the same layers, arguments and defaults |
-# | `F.relu(x)`, `F.max_pool2d(x, 2)` | a method, `x.relu()`, or an operator, `ops.max_pool2d` or a layer |
+# | `F.relu(x)`, `F.max_pool2d(x, 2)` | a method, `x.relu()`, an operator of `ops`, or a layer |
 # | `dim=`, `keepdim=` | `axis=`, `keepdims=` |
 
 
@@ -125,8 +125,8 @@ print(ours.summary((BATCH, 1, 8, 8)))
 # %% [markdown]
 # A module of your own needs `super().__init__()`, as in PyTorch. What is different: parameters are
 # `nn.Parameter(array)`, and a list of modules is `nn.ModuleList`. `forward` runs on values that are
-# not there yet. So an `if` on a value is refused, and NumPy's functions that texpr does not know are,
-# too.
+# not there yet. So an `if` on a value is refused, and NumPy's functions that texpr does not know
+# are, too.
 #
 # ## 3. The weights
 #
@@ -192,8 +192,8 @@ else:
 # %% [markdown]
 # ## 5. The same training
 #
-# The same batches, the same optimizer. In texpr model, loss, gradients and update are compiled as one
-# step; the loop in PyTorch is the usual one.
+# The same batches, the same optimizer. In texpr model, loss, gradients and update are compiled as
+# one step; the loop in PyTorch is the usual one.
 
 # %%
 order = np.random.default_rng(0).integers(0, len(x), (STEPS, BATCH))

@@ -61,9 +61,9 @@ def message_of(attempt) -> str:
 print(message_of(lambda: tx.op("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i - 1] }")))
 
 # %% [markdown]
-# A help line is a proposal, not the truth. The guard `X[i - 1 | 0]` reads 0 before the first element.
-# If you meant a shorter output, change the shape instead. Likewise, a name that nothing binds may be
-# meant as an index of a sum, or be a typing error:
+# A help line is a proposal, not the truth. The guard `X[i - 1 | 0]` reads 0 before the first
+# element. If you meant a shorter output, change the shape instead. Likewise, a name that nothing
+# binds may be meant as an index of a sum, or be a typing error:
 
 # %%
 print(message_of(lambda: tx.op("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] * k }")))
@@ -102,8 +102,8 @@ print("texpr:", variance(X), "exact:", exact)
 print("interpreted:", tx.interpret(variance, X))
 
 # %% [markdown]
-# **Is it rounding?** The operator is written for any float type, so call it in f64. Now it is right,
-# so the equations are right and rounding is the cause.
+# **Is it rounding?** The operator is written for any float type, so call it in f64. Now it is
+# right, so the equations are right and rounding is the cause.
 
 # %%
 print("in f64:", variance(X.astype(np.float64)))
@@ -152,8 +152,8 @@ assert after < 1e-5 < before
 # %% [markdown]
 # ## 3. A wrong gradient
 #
-# `tx.check_grad` compares any operator's gradient with differences. In a network, the usual fault is
-# a parameter without a gradient: `.data` and `detach` cut the way. `Trainer` warns.
+# `tx.check_grad` compares any operator's gradient with differences. In a network, the usual fault
+# is a parameter without a gradient: `.data` and `detach` cut the way. `Trainer` warns.
 
 
 # %%
@@ -222,7 +222,8 @@ except tx.ScheduleError as error:
 # %% [markdown]
 # ## 6. Slow code
 #
-# First ask which kernel takes the time, and whether it is far from the machine's limit (`roofline`).
+# First ask which kernel takes the time, and whether it is far from the machine's limit
+# (`roofline`).
 
 # %%
 A, B = np.random.default_rng(0).random((2, SIDE, SIDE), np.float32)

@@ -74,9 +74,9 @@ print(trainer.evaluate(test_x, test_y))
 # %% [markdown]
 # ## 2. Export
 #
-# `nn.export` captures the forward pass for inputs of one shape. It fuses and plans the pass as for a
-# call in Python, and links all kernels and weights into one object. The suffix of the file says the
-# kind: `.o`, `.a` or `.so`.
+# `nn.export` captures the forward pass for inputs of one shape. It fuses and plans the pass as for
+# a call in Python, and links all kernels and weights into one object. The suffix of the file says
+# the kind: `.o`, `.a` or `.so`.
 
 # %%
 model.eval()
@@ -172,9 +172,9 @@ print("\n".join(line for line in lines if "weights" in line and "*" in line))
 # %% [markdown]
 # ## 5. Other processors
 #
-# The same call with another target writes code for another processor: `target="aarch64"` for a phone
-# or a Raspberry Pi, `"armv7"` for an older one. [The guide](../guide/ahead_of_time.md) has kernels,
-# training steps and static libraries.
+# The same call with another target writes code for another processor: `target="aarch64"` for a
+# phone or a Raspberry Pi, `"armv7"` for an older one. [The guide](../guide/ahead_of_time.md) has
+# kernels, training steps and static libraries.
 
 # %%
 for target in ("x86-64-v3", "aarch64", "armv7"):

@@ -14,8 +14,9 @@
 # %% [markdown]
 # # A small transformer
 #
-# **Claim:** a transformer of two layers, trained on the text of Python's own documentation, predicts
-# the next character better than any table of pairs of characters can, and writes text of that kind.
+# **Claim:** a transformer of two layers, trained on the text of Python's own documentation,
+# predicts the next character better than any table of pairs of characters can, and writes text of
+# that kind.
 #
 # {{result}}
 #
@@ -96,8 +97,8 @@ print(f"{len(seen)} batches of {BATCH} windows of {CONTEXT} characters")
 # %% [markdown]
 # ## 3. The model
 #
-# Layers have the names and arguments of `torch.nn`. The mask hides the characters that come later. It
-# is a buffer: part of the model, and not trained.
+# Layers have the names and arguments of `torch.nn`. The mask hides the characters that come later.
+# It is a buffer: part of the model, and not trained.
 
 
 # %%
@@ -134,8 +135,8 @@ print(f"{sum(p.size for p in model.parameters()):,} parameters")
 # %% [markdown]
 # ## 4. The profile of a step
 #
-# `tx.profile()` lists the kernels of the compiled step, each with its time and with its share of the
-# machine's limit (`roofline`).
+# `tx.profile()` lists the kernels of the compiled step, each with its time and with its share of
+# the machine's limit (`roofline`).
 
 # %%
 optimizer = nn.optim.AdamW(model.parameters(), lr=3e-3).clip_grad_norm_(1.0)

@@ -14,9 +14,9 @@
 # %% [markdown]
 # # Tuning
 #
-# **Claim:** legal schedules of one product differ by a large factor in time. A search that measures a
-# few of them finds one that is at least as fast as the default schedule, and each schedule that it
-# measures is proven.
+# **Claim:** legal schedules of one product differ by a large factor in time. A search that measures
+# a few of them finds one that is at least as fast as the default schedule, and each schedule that
+# it measures is proven.
 #
 # {{result}}
 #
@@ -89,8 +89,8 @@ print(points, "schedules")
 # * `model` fits boosted trees to the times so far, from properties of the loops, and measures the
 #   schedules with the best predictions.
 #
-# Each trial runs in a child process that proves the loops and checks the result. Times are recorded,
-# so no search measures again what another one did.
+# Each trial runs in a child process that proves the loops and checks the result. Times are
+# recorded, so no search measures again what another one did.
 
 
 # %%
@@ -121,11 +121,11 @@ axes.legend()
 plt.show()
 
 # %% [markdown]
-# With this many trials, the three often end close together: many schedules are nearly as fast as the
-# fastest. `model` pays where a trial is dear and the space is large.
+# With this many trials, the three often end close together: many schedules are nearly as fast as
+# the fastest. `model` pays where a trial is dear and the space is large.
 #
-# Every point below is a trial of one of the searches. The size of a tile alone does not say how fast
-# the schedule is.
+# Every point below is a trial of one of the searches. The size of a tile alone does not say how
+# fast the schedule is.
 
 # %%
 every = [t for results in found.values() for result in results for t in result.trials]
@@ -161,8 +161,8 @@ print(chosen.script)
 assert all(r.seconds <= r.default_seconds for rs in found.values() for r in rs)
 
 # %% [markdown]
-# The choice is a schedule like any other: steps to print, to save and to apply again, and a proof of
-# the whole.
+# The choice is a schedule like any other: steps to print, to save and to apply again, and a proof
+# of the whole.
 
 # %%
 again = tx.schedule(matmul, **SIZES).replay(chosen.script)
@@ -172,9 +172,9 @@ print(again.certificate())
 # %% [markdown]
 # ## 4. Later calls use it
 #
-# At its first call with some sizes, the operator looks for records of these sizes on this machine, in
-# this process and in others. `tx.options(tuned=False)` goes back to the default schedule. Both give
-# the same product; sums may be rounded in another order.
+# At its first call with some sizes, the operator looks for records of these sizes on this machine,
+# in this process and in others. `tx.options(tuned=False)` goes back to the default schedule. Both
+# give the same product; sums may be rounded in another order.
 
 # %%
 rng = np.random.default_rng(0)
@@ -187,8 +187,8 @@ for result in (tuned_result, default_result):
     assert np.allclose(result, A @ B, atol=1e-4)
 
 # %% [markdown]
-# Without a function, `tx.tune` searches around the default schedule: its tiles smaller and larger, its
-# steps with and without.
+# Without a function, `tx.tune` searches around the default schedule: its tiles smaller and larger,
+# its steps with and without.
 
 # %%
 softmax = tx.op("""
@@ -212,7 +212,8 @@ assert around.seconds <= around.default_seconds
 times = sorted(t.seconds for t in trials)
 print(
     f"{len(times)} of {points} schedules measured: the slowest takes "
-    f"{times[-1] / times[0]:.0f} times as long as the fastest; chosen {chosen.seconds * 1e6:.1f} us, "
+    f"{times[-1] / times[0]:.0f} times as long as the fastest; "
+    f"chosen {chosen.seconds * 1e6:.1f} us, "
     f"default {chosen.default_seconds * 1e6:.1f} us"
 )
 print(machine.describe())

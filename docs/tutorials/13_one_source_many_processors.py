@@ -15,8 +15,8 @@
 # # One source, many processors
 #
 # **Claim:** one operator and one schedule become vector code for x86 and for AArch64, and the same
-# tiles, bound to threads, become a GPU kernel. Processors differ in data: the width and the number of
-# their registers, and their instructions.
+# tiles, bound to threads, become a GPU kernel. Processors differ in data: the width and the number
+# of their registers, and their instructions.
 #
 # {{result}}
 #
@@ -75,8 +75,8 @@ def inner_loop(assembly: str) -> list[str]:
 # %% [markdown]
 # ## 1. One schedule
 #
-# A tile of 4 rows and 16 columns: its 64 sums stay in registers while `k` runs. Nothing in it names a
-# processor.
+# A tile of 4 rows and 16 columns: its 64 sums stay in registers while `k` runs. Nothing in it names
+# a processor.
 
 # %%
 matmul = tx.op("""
@@ -117,15 +117,15 @@ print("\n".join(loops["x86-64-v3"]))
 # x86-64-v3 has registers of 8 floats. Two of them hold the 16 columns, and `vbroadcastss` gives a
 # number of `A` to all lanes.
 #
-# AArch64 has registers of 4 floats, and 32 of them. Four hold the columns, and `fmla` takes the number
-# of `A` from a lane of a register:
+# AArch64 has registers of 4 floats, and 32 of them. Four hold the columns, and `fmla` takes the
+# number of `A` from a lane of a register:
 
 # %%
 print("\n".join(loops["aarch64"]))
 
 # %% [markdown]
-# Both compute the product. Where QEMU is installed, the code for AArch64 runs in it: slowly, and true
-# to the instruction set.
+# Both compute the product. Where QEMU is installed, the code for AArch64 runs in it: slowly, and
+# true to the instruction set.
 
 # %%
 generator = np.random.default_rng(0)
@@ -165,8 +165,8 @@ print(bound)
 print("\n".join(inner_loop(gpu.ptx)))
 
 # %% [markdown]
-# Each thread computes one element; `fma.rn` is the product. No GPU is needed: here one fiber for each
-# of its threads runs the same code on the CPU.
+# Each thread computes one element; `fma.rn` is the product. No GPU is needed: here one fiber for
+# each of its threads runs the same code on the CPU.
 
 # %%
 few = tx.schedule(matmul, M=16, K=16, N=32).replay(bound.script()).compile("sm_80")
@@ -178,10 +178,10 @@ assert gpu_error < 1e-5
 # %% [markdown]
 # ## 4. The machine's record in `auto()`
 #
-# The default schedule reads a record of the machine and no processor's name. Here the records ask for
-# tiles of different shapes. On AArch64 rows are copied so that a register takes four of them, and
-# each product takes a lane. The length of a loop does not matter, but the share of products in it
-# does.
+# The default schedule reads a record of the machine and no processor's name. Here the records ask
+# for tiles of different shapes. On AArch64 rows are copied so that a register takes four of them,
+# and each product takes a lane. The length of a loop does not matter, but the share of products in
+# it does.
 
 # %%
 KINDS = ("products", "loads", "others")
@@ -209,8 +209,8 @@ figure.tight_layout()
 plt.show()
 
 # %% [markdown]
-# On x86 many products take an operand from memory, so a loop needs few loads. AArch64 loads pairs of
-# registers. armv7, with 16 registers, keeps fewer sums.
+# On x86 many products take an operand from memory, so a loop needs few loads. AArch64 loads pairs
+# of registers. armv7, with 16 registers, keeps fewer sums.
 #
 # ## 5. The claim
 
@@ -232,8 +232,8 @@ assert "aarch64" not in results or np.array_equal(*results.values())
 # %% [markdown]
 # ## Exercises
 #
-# 1. How many vector registers do the sums of a tile of 4 x 16 take on x86-64-v3 and on AArch64? Which
-#    tile fills both better?
+# 1. How many vector registers do the sums of a tile of 4 x 16 take on x86-64-v3 and on AArch64?
+#    Which tile fills both better?
 # 2. Compile the GPU's schedule for `sm_70` and `sm_90`, and look for the lines of the PTX that
 #    differ.
 

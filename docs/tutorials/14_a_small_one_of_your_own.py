@@ -14,11 +14,13 @@
 # %% [markdown]
 # # A small one of your own
 #
-# *Advanced: this tutorial is about the inside of a compiler, not about the use of texpr. It is long.*
+# *Advanced: this tutorial is about the inside of a compiler, not about the use of texpr. It is
+# long.*
 #
-# **Claim:** the ideas of texpr fit into one notebook. It has a language of equations, an interpreter,
-# proofs that no access is out of bounds, machine code, a schedule that changes no bit, and gradients
-# that are operators. The small language is a part of texpr's, and texpr confirms every value.
+# **Claim:** the ideas of texpr fit into one notebook. It has a language of equations, an
+# interpreter, proofs that no access is out of bounds, machine code, a schedule that changes no bit,
+# and gradients that are operators. The small language is a part of texpr's, and texpr confirms
+# every value.
 #
 # {{result}}
 #
@@ -219,9 +221,9 @@ assert PARSER.parse(str(layer)) == layer
 # %% [markdown]
 # ## 3. The interpreter
 #
-# A variable runs over the extent at whose place it stands alone. A plain equation gives every element
-# of its left side a value; `+=` adds to the value that is there. The interpreter is this sentence,
-# point by point. It is slow and simple, and everything else has to agree with it.
+# A variable runs over the extent at whose place it stands alone. A plain equation gives every
+# element of its left side a value; `+=` adds to the value that is there. The interpreter is this
+# sentence, point by point. It is slow and simple, and everything else has to agree with it.
 
 
 # %%
@@ -361,12 +363,12 @@ except IndexError as error:
 # %% [markdown]
 # ## 5. Machine code
 #
-# Loops around stores, as text of LLVM, whose passes move the values into registers. One thing can be
-# chosen: the **order** of the loops of a sum. Then elements begin at 0, and the loops, in any order,
-# add terms to them.
+# Loops around stores, as text of LLVM, whose passes move the values into registers. One thing can
+# be chosen: the **order** of the loops of a sum. Then elements begin at 0, and the loops, in any
+# order, add terms to them.
 #
-# Each element still adds its own terms one after the other, so no bit depends on the order. The time
-# does: where the last loop runs along rows, LLVM makes vectors of it.
+# Each element still adds its own terms one after the other, so no bit depends on the order. The
+# time does: where the last loop runs along rows, LLVM makes vectors of it.
 
 
 # %%
@@ -556,9 +558,9 @@ for order in ("", "ijk", "ikj", "kij", "jki"):
 # %% [markdown]
 # ## 6. Gradients
 #
-# The gradient of an operator is an operator. Take an equation `Y[i] = e`: a small change of `e` changes
-# `Y[i]` by as much. So for every element `X[j]` that `e` reads, `dX[j]` gets `dY[i]` times the
-# derivative of `e` by the element.
+# The gradient of an operator is an operator. Take an equation `Y[i] = e`: a small change of `e`
+# changes `Y[i]` by as much. So for every element `X[j]` that `e` reads, `dX[j]` gets `dY[i]` times
+# the derivative of `e` by the element.
 #
 # * A product gives each factor the other one.
 # * A sum gives every term the same, so its variable runs where the term is read.
