@@ -2,8 +2,9 @@
 
     python scripts/notebooks.py [TUTORIAL.py...]
 
-Needs the dependency group `docs`, and torch for the tutorials that compare with it. A cell that
-raises, or an output that shows where this machine keeps its files, stops it.
+Needs the dependency group `docs`. Tutorials that compare with torch need it, too: without it their
+notebooks stay as they are, unless they are named. A cell that raises an error, or an output that
+shows where this machine keeps its files, stops it.
 
 Cells of a tutorial may have one of these tags:
 
@@ -16,6 +17,7 @@ Cells of a tutorial may have one of these tags:
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import socket
 import sys
 import time
@@ -80,20 +82,28 @@ def private(text: str) -> list[str]:
     return [place for place in places if len(place) > 3 and place in text]
 
 
+def can_run(path: Path) -> bool:
+    """True unless the tutorial compares with torch, which is not installed."""
+    text = path.read_text(encoding="utf-8")
+    return 'find_spec("torch")' not in text or importlib.util.find_spec("torch") is not None
+
+
+def every_tutorial() -> list[Path]:
+    """The tutorials that can be run here."""
+    paths = sorted((ROOT / "docs" / "tutorials").glob("*.py"))
+    for path in paths:
+        if not can_run(path):
+            print(f"{path.stem}: torch is not installed, the notebook stays as it is")
+    return [path for path in paths if can_run(path)]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "tutorials",
-        nargs="*",
-        type=Path,
-        default=sorted((ROOT / "docs" / "tutorials").glob("*.py")),
-        metavar="TUTORIAL.py",
-        help="default: all of them",
-    )
+    parser.add_argument("tutorials", nargs="*", type=Path, metavar="TUTORIAL.py", help="default: all of them")
     begin = time.perf_counter()
-    for path in parser.parse_args().tutorials:
+    for path in parser.parse_args().tutorials or every_tutorial():
         start = time.perf_counter()
         text = nbformat.writes(executed(path))
         if places := private(text):
