@@ -1,6 +1,6 @@
 """Run the tutorials and write their notebooks, with outputs, beside them.
 
-    python scripts/notebooks.py [TUTORIAL.py...]
+    python scripts/notebooks.py [--prose] [TUTORIAL.py...]
 
 Needs the dependency group `docs`. Tutorials that compare with torch need it, too: without it their
 notebooks stay as they are, unless they are named. A cell that raises an error, or an output that
@@ -48,9 +48,34 @@ def executed(path: Path) -> nbformat.NotebookNode:
     notebook.metadata = {"kernelspec": notebook.metadata["kernelspec"], "language_info": {"name": "python"}}
     for cell in notebook.cells:
         hide(cell)
+    fill_in_result(notebook)
+    return notebook
+
+
+def with_new_prose(path: Path) -> nbformat.NotebookNode:
+    """The stored notebook of a tutorial with today's Markdown, and the outputs that are there.
+
+    Raises:
+        SystemExit: the code is not what was run.
+    """
+    notebook, stored = jupytext.read(path), nbformat.read(path.with_suffix(".ipynb"), as_version=4)
+    was, now = (
+        [(c["cell_type"], c["source"] if c["cell_type"] == "code" else "") for c in each.cells]
+        for each in (stored, notebook)
+    )
+    if was != now:
+        raise SystemExit(f"{path.name}: the code has changed, so it has to run: leave --prose away")
+    for cell, old in zip(notebook.cells, stored.cells):
+        if cell["cell_type"] == "markdown":
+            old["source"] = cell["source"]
+    fill_in_result(stored)
+    return stored
+
+
+def fill_in_result(notebook: nbformat.NotebookNode) -> None:
+    """Put the result of the run in its place in the first cell."""
     first = notebook.cells[0]
     first["source"] = first["source"].replace(PLACEHOLDER, quoted(result(notebook)))
-    return notebook
 
 
 def hide(cell: nbformat.NotebookNode) -> None:
@@ -102,10 +127,12 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("tutorials", nargs="*", type=Path, metavar="TUTORIAL.py", help="default: all of them")
+    parser.add_argument("--prose", action="store_true", help="new Markdown; outputs stay, nothing runs")
+    arguments = parser.parse_args()
     begin = time.perf_counter()
-    for path in parser.parse_args().tutorials or every_tutorial():
+    for path in arguments.tutorials or every_tutorial():
         start = time.perf_counter()
-        text = nbformat.writes(executed(path))
+        text = nbformat.writes(with_new_prose(path) if arguments.prose else executed(path))
         if places := private(text):
             raise SystemExit(f"{path.name} shows {', '.join(places)}")
         path.with_suffix(".ipynb").write_text(text + "\n", encoding="utf-8")

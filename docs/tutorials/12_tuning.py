@@ -14,9 +14,8 @@
 # %% [markdown]
 # # Tuning
 #
-# **Claim:** legal schedules of one product differ by a large factor in time. A search that measures
-# a few of them finds one that is at least as fast as the default schedule, and each schedule that
-# it measures is proven.
+# **Claim:** legal schedules of one product differ by a large factor in time. A search measures some
+# of them, proves each one, and keeps the default schedule unless another schedule is faster.
 #
 # {{result}}
 #
