@@ -244,7 +244,8 @@ plt.show()
 # %% tags=["result"]
 error = np.abs(fast_density(samples, grid, width).numpy() - by_numpy).max()
 print(
-    f"a density of {COUNT} samples at {POINTS} points, one core: NumPy {times['NumPy']:.1f} ms, "
+    f"a density of {COUNT} samples at {POINTS} points, one core: "
+    f"NumPy {times['NumPy']:.1f} ms, "
     f"tensors {times['lazy tensors']:.1f} ms, tx.jit {times['tx.jit']:.1f} ms; "
     f"largest difference {error:.0e}"
 )
