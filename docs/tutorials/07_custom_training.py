@@ -39,9 +39,9 @@ import time
 
 from texpr.tools import machine
 
+tx.options(threads=1)  # one core, whose time is measured
 FAST = os.environ.get("TEXPR_TUTORIAL_FAST") == "1"  # few steps: for tests
 EPOCHS, BATCH = (2, 64) if FAST else (20, 64)
-tx.options(threads=1)  # one core, whose time is measured
 
 # %% [markdown]
 # ## 1. The task
@@ -125,9 +125,7 @@ class FocalLoss(nn.Loss):
         super().__init__(reduction)
         self.register_buffer("weight", weight)  # saved with the model, not trained
 
-    def each(
-        self, input, target
-    ):  # the loss of each example; `reduction` is the base's
+    def each(self, input, target):  # of each example; the base applies `reduction`
         return focal(input, target, self.weight)
 
 

@@ -42,9 +42,9 @@ import time
 
 from texpr.tools import machine
 
+tx.options(threads=1)  # one core, whose time is measured
 FAST = os.environ.get("TEXPR_TUTORIAL_FAST") == "1"  # little text, one layer: for tests
 CONTEXT, WIDTH, LAYERS, BATCH = (16, 16, 1, 8) if FAST else (64, 64, 2, 32)
-tx.options(threads=1)  # one core, whose time is measured
 
 # %%
 text = "\n".join(topics.topics.values())
