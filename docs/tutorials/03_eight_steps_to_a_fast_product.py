@@ -181,6 +181,7 @@ WIDE = core.vector_registers >= 32
 STRIP = LANES * (4 if WIDE else 2)
 stages["3 vectorize"] = fresh().allow_fma().reorder("i", "k", "j")
 stages["3 vectorize"].split("j", STRIP, tail="peel").vectorize("ji")
+print(stages["3 vectorize"])
 
 # %% [markdown]
 # `tail="peel"` says where the columns go that the strips leave over: into loops of their own.
