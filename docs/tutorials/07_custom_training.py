@@ -294,7 +294,7 @@ def now_and_then(trainer, epoch, values):
 
 
 trainer, _, _ = runs["focal"]
-trainer.fit(x, y, epochs=2, progress=False, callbacks=[now_and_then])
+history = trainer.fit(x, y, epochs=6, progress=False, callbacks=[now_and_then])
 
 # %% [markdown]
 # Next: [A PyTorch module, ported](08_a_pytorch_module_ported.ipynb), or
