@@ -1,10 +1,5 @@
 # ---
 # jupyter:
-#   jupytext:
-#     formats: ipynb,py:percent
-#     text_representation:
-#       extension: .py
-#       format_name: percent
 #   kernelspec:
 #     display_name: Python 3
 #     language: python
@@ -60,7 +55,6 @@ SIDE, STEPS = (64, 50) if FAST else (512, 600)
 # An operator is a list of equations over tensors. A value is a number, an element, a function of
 # values, or a sum over an index. An index is a variable plus a constant, and so is an extent, whose
 # variable is a size. There are no statements, no order, and no loops.
-
 
 # %%
 class Node:
@@ -160,12 +154,10 @@ def shown(node: Node) -> str:
                 + "\n}"
             )
 
-
 # %% [markdown]
 # ## 2. The parser
 #
-# Lark makes tables of a grammar. It builds the tree bottom up, by functions with the names of the
-# rules.
+# Lark makes tables of a grammar, and builds the tree by functions with the names of the rules.
 
 # %%
 GRAMMAR = r"""
@@ -226,7 +218,6 @@ assert PARSER.parse(str(layer)) == layer
 # A variable runs over the extent at whose place it stands alone. A plain equation gives every
 # element of its left side a value; `+=` adds to the value that is there. The interpreter is this
 # sentence, point by point. It is slow and simple, and everything else has to agree with it.
-
 
 # %%
 def reads(e: Node) -> list[Read]:
@@ -333,7 +324,6 @@ np.testing.assert_allclose(interpret(layer, X, W, b)[0], np.tanh(X @ W + b), rto
 # Is there a point of the iterations, for any sizes, at which an index is not below its extent? isl
 # answers such questions for all sizes at once. Where there is such a point, it gives an example.
 
-
 # %%
 def prove(op: Op) -> None:
     """Nothing outside of a tensor is read or written, whatever the sizes."""
@@ -371,7 +361,6 @@ except IndexError as error:
 #
 # Each element still adds its own terms one after the other, so no bit depends on the order. The
 # time does: where the last loop runs along rows, LLVM makes vectors of it.
-
 
 # %%
 class Emitter:
@@ -568,7 +557,6 @@ for order in ("", "ijk", "ikj", "kij", "jki"):
 # * A sum gives every term the same, so its variable runs where the term is read.
 # * Equations are taken backwards: a tensor's gradient is complete when all its readers are done.
 # * Where a tensor is kept, a derivative reads it and does not compute it again.
-
 
 # %%
 suffixes = itertools.count(1)
