@@ -29,7 +29,6 @@ import os
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded: one core to compare
 import time
-from contextlib import nullcontext
 
 from texpr.tools import machine
 

@@ -206,7 +206,7 @@ losses = {"cross-entropy": nn.CrossEntropyLoss(), "focal": FocalLoss(balance)}
 runs = {name: train(loss) for name, loss in losses.items()}
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3))
-for name, (trainer, history, watch) in runs.items():
+for name, (_, _, watch) in runs.items():
     left.semilogy(watch.losses, linewidth=0.8, label=name)
     right.plot(watch.recalls, marker=".", label=name)
 left.set(xlabel="step", ylabel="loss")

@@ -275,7 +275,7 @@ cheat.mask.data = np.zeros((CONTEXT, CONTEXT), np.float32)
 step = nn.TrainingStep(
     cheat, nn.CrossEntropyLoss(), nn.optim.AdamW(cheat.parameters(), lr=3e-3)
 )
-for number, (x, y) in zip(range(10 if FAST else 100), seen):
+for _, (x, y) in zip(range(10 if FAST else 100), seen):
     without_mask = step(x, y)
 print(f"loss {without_mask:.3f}, with the mask {losses[min(99, len(losses) - 1)]:.3f}")
 # No: it reads the next character, which stands in its window. It cannot write.
