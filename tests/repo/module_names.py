@@ -36,6 +36,7 @@ ONE_SUBJECT: dict[str, tuple[str, tuple[str, ...]]] = {
     "atomic": (_FEATURE, ("schedule/steps/reductions", "targets/gpu")),
     "multicast": (_FEATURE, ("poly/asynchronous", "schedule/steps/hardware")),
     "scalable_vectors": (_FEATURE, ("autoschedule/cpu", "targets/cpu")),
+    "machine": ("the machine: its record for compilers, its name for readers", ("ir", "tools")),
     "qemu": (_FEATURE, ("targets/common", "runtime/process")),
     "tf32": (
         "the type of tensor cores: its numbers, the step that rounds to it, and the checker of that",

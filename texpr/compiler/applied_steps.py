@@ -139,4 +139,9 @@ def _caller() -> str:
     frame = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_HERE):
         frame = frame.f_back
-    return "" if frame is None else f", {Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+    if frame is None:
+        return ""
+    path = Path(frame.f_code.co_filename)
+    if path.parent.name.startswith("ipykernel_"):  # a cell of a notebook: its file has a random name
+        return f", line {frame.f_lineno} of the cell"
+    return f", {path.name}:{frame.f_lineno}"
