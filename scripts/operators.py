@@ -71,20 +71,24 @@ def themes() -> dict[str, Module]:
     return {f.name.removesuffix(".tx"): lang.parse(_text(f), f.name) for f in library_files()}
 
 
+def operators_of(theme: str) -> list[str]:
+    """The operators of a file that users call: those of the runtime (`extern`) are called by others."""
+    return [name for name in themes()[theme].ops if name in ops.names()]
+
+
 def index() -> str:
     """The first page: what there is."""
-    names = themes()
-    rows = "\n".join(_rows(theme, list(module.ops)) for theme, module in names.items())
-    return INDEX % (counts()["operators"], "\n".join(names), rows)
+    rows = "\n".join(_rows(theme, operators_of(theme)) for theme in themes())
+    return INDEX % (counts()["operators"], "\n".join(themes()), rows)
 
 
 def page(theme: str) -> str:
     """The operators of a file."""
     module = themes()[theme]
     comment, _, _ = module.source.text.partition("\n\n")
-    contents = "\n".join(_listed([f"[`{name}`](#{name})" for name in module.ops]))
+    contents = "\n".join(_listed([f"[`{name}`](#{name})" for name in operators_of(theme)]))
     head = [f"# {theme.capitalize()}", _plain(comment), contents]
-    return "\n\n".join([*head, *(section(theme, name) for name in module.ops)]) + "\n"
+    return "\n\n".join([*head, *(section(theme, name) for name in operators_of(theme))]) + "\n"
 
 
 def section(theme: str, name: str) -> str:
@@ -118,9 +122,10 @@ def _equations(theme: str, name: str) -> str:
 
 
 def _used(module: Module, text: str) -> list[str]:
-    """The functions of a file that a text calls, and those that they call."""
+    """The functions and operators of the runtime that a text calls, and those that they call."""
     source = module.source.text
     texts = {name: source[f.span.start : f.span.stop] for name, f in module.functions.items()}
+    texts |= {name: op.text.rstrip() for name, op in module.ops.items() if name not in ops.names()}
     found: set[str] = set()
     while True:
         known = " ".join([text, *(texts[name] for name in found)])

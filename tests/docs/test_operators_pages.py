@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 import texpr as tx
-from scripts.operators import PAGES, described, index, section, themes
+from scripts.operators import PAGES, described, index, operators_of, section, themes
 from tests.docs.page import run
 from texpr import ops
 
 FOLDER = Path(__file__).parents[2] / PAGES
-THEMES = {name: theme for theme, module in themes().items() for name in module.ops}
+THEMES = {name: theme for theme in themes() for name in operators_of(theme)}
 BLOCK = re.compile(r"^```texpr\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 AGAIN = "run `python scripts/operators.py`"
 
@@ -33,7 +33,7 @@ def test_every_operator_has_an_entry():
 @pytest.mark.parametrize("theme", themes())
 def test_texts_and_comments_are_current(theme: str):
     page = text_of(theme)
-    stale = [name for name in themes()[theme].ops if described(theme, name) not in page]
+    stale = [name for name in operators_of(theme) if described(theme, name) not in page]
     assert not stale, AGAIN
 
 
