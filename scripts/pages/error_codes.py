@@ -229,12 +229,18 @@ CODES: dict[str, dict[str, Code]] = {
             "A kernel or a network cannot be saved in such a form.",
             "tx.schedule(ops.relu).compile().save('relu.exe')",
         ),
+        "internal": Code("The language server met a fault of texpr itself; the document stays as it is."),
+        "rename": Code("The language server cannot give a name to what stands at a place of a document."),
         "link": Code("A linker or an assembler failed; its first words are the message."),
     },
     "Programs and tensors": {
         "symbolic": Code(
             "A value is needed while a program is captured, where there are no values.",
             "@tx.jit\ndef f(x):\n    return x * 2 if x.sum() > 0 else x\n\n\nf(tx.tensor(np.ones(3, 'f4')))",
+        ),
+        "random": Code(
+            "Random numbers are drawn inside of a function that is traced, whose calls would all have the same.",
+            "tx.jit(lambda x: x + tx.rand(3))(np.ones(3, 'f4'))",
         ),
         "running": Code(
             "A compiled program is called again while it runs, by a function that it calls or by a handler of "

@@ -13,6 +13,7 @@ from tests.repo.test_prose import FENCE
 from texpr import nn, ops
 from texpr.compiler.kernels.compiled_kernel import CompiledKernel
 from texpr.compiler.schedule import Schedule
+from texpr.graph.arrays.argument_names import NUMPY_NAMES
 from texpr.poly.certificate.certify import Certificate
 from texpr.schedule.steps.registry import aliases
 from texpr.support.options import Options
@@ -97,4 +98,5 @@ def _parameters(function: object) -> set[str]:
         return {f.name for f in fields(Options)}
     if isinstance(function, tx.Op):
         return {p.name for p in (*function.signature.inputs, *function.signature.constants)}
-    return set(inspect.signature(function).parameters)  # type: ignore[arg-type]
+    known = set(inspect.signature(function).parameters)  # type: ignore[arg-type]
+    return known | {name for name, own in NUMPY_NAMES.items() if own in known}

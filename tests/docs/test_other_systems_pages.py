@@ -36,7 +36,7 @@ def test_names_in_tables_exist(page: str):
 
 
 @pytest.mark.parametrize(
-    "span", ["x.permute(1, 0)", "s.join('i', 'j')", "tx.nothing", "x.sum(dim=1)", "nn.Lienar(3, 4)"]
+    "span", ["x.permuted(1, 0)", "s.join('i', 'j')", "tx.nothing", "x.sum(dims=1)", "nn.Lienar(3, 4)"]
 )
 def test_wrong_names_are_found(span: str):
     assert list(spans(f"| NumPy | texpr |\n|---|---|\n| `a` | `{span}` |\n")) == [span]

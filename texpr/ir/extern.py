@@ -19,11 +19,38 @@ import numpy as np
 from texpr.ir.dtypes import DType, numpy_dtype
 from texpr.ir.expr import Cast, Read, Tensor, Var, index
 from texpr.ir.loop import ExternCall, For, Kernel, Store
-from texpr.ir.row_orders import ROW_ORDERS
 from texpr.ir.shapes import evaluate_size
 from texpr.ir.tensor import Invoke, Program
 from texpr.ir.traverse import kept_statements, variables
 from texpr.support.errors import CallError
+
+
+def argsort_rows(X: np.ndarray) -> np.ndarray:  # noqa: N803
+    """Places in increasing order along the last axis; equal elements in their order, NaN last."""
+    return np.argsort(X, axis=-1, kind="stable")
+
+
+def argsort_rows_down(X: np.ndarray) -> np.ndarray:  # noqa: N803
+    """Places in decreasing order along the last axis; equal elements in their order, NaN first."""
+    return X.shape[-1] - 1 - np.argsort(X[..., ::-1], axis=-1, kind="stable")[..., ::-1]
+
+
+def search_row(A: np.ndarray, V: np.ndarray) -> np.ndarray:  # noqa: N803
+    """For each value the number of elements of an ordered vector that are less."""
+    return np.searchsorted(A, V, "left")
+
+
+def search_row_right(A: np.ndarray, V: np.ndarray) -> np.ndarray:  # noqa: N803
+    """For each value the number of elements of an ordered vector that are less or equal."""
+    return np.searchsorted(A, V, "right")
+
+
+ROW_ORDERS: Mapping[str, Callable[..., object]] = {
+    each.__name__: each for each in (argsort_rows, argsort_rows_down, search_row, search_row_right)
+}
+"""The meaning of the extern operators of the library, by name. Compiled kernels call native code
+(`runtime.call.sorting`).
+"""
 
 Constants = Sequence[tuple[str, object]]
 _FUNCTIONS: dict[str, Callable[..., object]] = dict(ROW_ORDERS)

@@ -14,7 +14,7 @@ from texpr.graph.arrays import array_functions, binary, numpy_dispatch, ufuncs
 from texpr.graph.arrays.elementary import Elementary
 from texpr.graph.arrays.promotion import named
 from texpr.graph.arrays.recorded import Recorded, arithmetic, recorded
-from texpr.graph.arrays.sorting import SortingMethods
+from texpr.graph.arrays.sorting_methods import SortingMethods
 from texpr.graph.arrays.torch_methods import TorchMethods
 from texpr.ir.dtypes import BOOL, I8, DType
 from texpr.support.elsewhere import TENSOR

@@ -9,7 +9,7 @@ from typing import Any
 from texpr.graph.arrays.elementary import Elementary
 from texpr.graph.arrays.methods import ArrayMethods, ArrayOperators
 from texpr.graph.arrays.recording import active_capture, is_recording
-from texpr.graph.arrays.sorting import SortingMethods
+from texpr.graph.arrays.sorting_methods import SortingMethods
 from texpr.graph.arrays.torch_methods import TorchDtypes, TorchMethods
 from texpr.graph.capture.protocol import VariableLike, value_of
 from texpr.support.elsewhere import TENSOR
