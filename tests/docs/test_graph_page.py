@@ -8,6 +8,8 @@ from tests.docs.page import run
 from tests.repo.source import ROOT
 from texpr.graph.execution.in_place_updates import LEAST_BYTES
 from texpr.graph.passes import LAWS
+from texpr.runtime.call.kernel_sequence import SWEPT
+from texpr.runtime.slabs import LEAST, MOST, SLAB
 
 PAGE = ROOT / "docs" / "developer" / "graph.md"
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -26,4 +28,5 @@ def test_files_exist():
 
 
 def test_numbers():
-    assert f"save {LEAST_BYTES >> 10} KB or more" in TEXT
+    assert f"save {LEAST_BYTES >> 10} KB or more" in TEXT and f"pieces of {SWEPT} elements" in TEXT
+    assert f"from {LEAST >> 10} KB to {MOST >> 20} MB are cut from slabs of {SLAB >> 20} MB" in TEXT
