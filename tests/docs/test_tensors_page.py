@@ -17,7 +17,7 @@ from texpr.ir.dtypes import DTYPES
 
 PAGE = Path(__file__).parents[2] / "docs" / "guide" / "tensors.md"
 TEXT = PAGE.read_text(encoding="utf-8")
-KINDS = ("arithmetic", "shape", "parts", "reductions", "each element", "activations", "dtype")
+KINDS = ("arithmetic", "shape", "parts", "reductions", "order", "each element", "activations", "dtype")
 
 
 def test_python():
