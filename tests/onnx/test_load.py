@@ -165,7 +165,7 @@ def test_everything_unsupported_is_listed_at_once():
         == """error[onnx]: the model needs what texpr does not have
     ai.onnx.NoSuch, version 21: 2 nodes
     my.own.Other, version 1: 1 node
-  help: operators of ai.onnx, ai.onnx.ml, ai.onnx.preview.training are read, as docs/guide/models.md lists them"""
+  help: the reference page `ONNX operators` lists those that are read"""
     )
 
 

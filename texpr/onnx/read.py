@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from texpr.onnx.converters import DOMAINS, NEWEST, OLDEST, find
+from texpr.onnx.converters import NEWEST, OLDEST, find
 from texpr.onnx.element_types import FROM_ONNX, name_of
 from texpr.onnx.large_values import (
     OTHER_VALUES,
@@ -330,8 +330,7 @@ def _check_supported(model: Any, nodes: list[Any], tensors: list[Any]) -> None:
 
 
 def _advice(lacking: dict[str, int]) -> str:
-    known = ", ".join(DOMAINS.values())
-    return "" if not lacking else f"operators of {known} are read, as docs/guide/models.md lists them"
+    return "the reference page `ONNX operators` lists those that are read" if lacking else ""
 
 
 def definition(onnx: Any, domain: str, name: str, version: int) -> Any:

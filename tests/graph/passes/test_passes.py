@@ -172,6 +172,13 @@ def test_options_choose_passes():
     assert "cse" in enabled_passes(2, ()) and "cse" not in enabled_passes(2, ["cse"])
 
 
+def test_a_plan_takes_names_as_the_option_does():
+    capture = Capture()
+    x = capture.input("x", (4,), F32)
+    wanted = Plan(capture, [x * 2.0 + 1.0], disable=["cse", "fuse"])
+    assert len(wanted.launches) == len(Plan(capture, [x * 2.0 + 1.0], disable="cse, fuse").launches) == 2
+
+
 def test_a_pass_that_there_is_not():
     capture = Capture()
     x = capture.input("x", (4,), F32)

@@ -43,11 +43,14 @@ class Settings:
 
     @staticmethod
     def of(opt: int | None, disable: Collection[str] | None, reassociate: bool | None) -> Settings:
-        """The settings that were given, those of the options for others."""
+        """The settings that were given, those of the options for others. One text names passes with commas
+        between them, as the option does.
+        """
         options = current()
+        named = disable.split(",") if isinstance(disable, str) else disable
         return Settings(
             options.opt if opt is None else opt,
-            options.disable if disable is None else disable,
+            options.disable if named is None else [n.strip() for n in named if n.strip()],
             options.reassociate if reassociate is None else reassociate,
         )
 

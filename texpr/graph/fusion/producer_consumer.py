@@ -43,7 +43,7 @@ class Decision:
     """The decision to fuse a tensor into its readers, or not, with the reason.
 
     Attributes:
-        kind: `keep`, `inline`, `parts`, `epilogue`, `together`, `sweep` or `over`.
+        kind: `keep`, `inline`, `parts`, `epilogue`, `layout`, `together`, `sweep` or `over`.
         tensor: what is computed.
         readers: the tensors that are computed from it.
         saved: bytes that need not move.

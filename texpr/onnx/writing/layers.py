@@ -58,13 +58,22 @@ class Invoked:
 Rule = Callable[[Invoked], list[Value]]
 RULES: dict[str, Rule] = {}
 """By the operator's name in the library."""
+NAMES: dict[str, str] = {}
+"""ONNX's operator, or several with commas between them, by the operator's name in the library: for the
+page `docs/reference/onnx.md`.
+"""
 
 
-def rule(*names: str) -> Callable[[Rule], Rule]:
-    """Enter a function in the table."""
+def rule(*names: str, onnx: str | Mapping[str, str]) -> Callable[[Rule], Rule]:
+    """Enter a function in the table.
+
+    Args:
+        onnx: ONNX's operator, of all names or of each.
+    """
 
     def enter(function: Rule) -> Rule:
         RULES.update(dict.fromkeys(names, function))
+        NAMES.update(dict.fromkeys(names, onnx) if isinstance(onnx, str) else onnx)
         return function
 
     return enter
@@ -134,9 +143,10 @@ RULES |= {
     "matmul": Direct("MatMul"),
     "batched_matmul": Direct("MatMul"),
 }
+NAMES |= {name: rule.op for name, rule in RULES.items() if isinstance(rule, Direct)}
 
 
-@rule("linear")
+@rule("linear", onnx="Gemm, MatMul")
 def _linear(c: Invoked) -> list[Value]:
     x, weight = c.inputs["X"], c.inputs["weight"]
     if len(x.shape) == 2:
@@ -146,7 +156,7 @@ def _linear(c: Invoked) -> list[Value]:
     return [found if bias is None else c.graph.add("Add", [found, bias], c.shapes[0], x.dtype)]
 
 
-@rule("conv1d", "conv2d", "conv2d_grouped", "conv3d")
+@rule("conv1d", "conv2d", "conv2d_grouped", "conv3d", onnx="Conv")
 def _convolution(c: Invoked) -> list[Value]:
     letters = "UHW"[-(len(c.shapes[0]) - 2) :]
     return c.add(
@@ -160,7 +170,7 @@ def _convolution(c: Invoked) -> list[Value]:
     )
 
 
-@rule("conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
+@rule("conv_transpose1d", "conv_transpose2d", "conv_transpose3d", onnx="ConvTranspose")
 def _transposed(c: Invoked) -> list[Value]:
     letters = "UHW"[-(len(c.shapes[0]) - 2) :]
     windows = c.windows(letters)
@@ -181,13 +191,13 @@ def _kernel(c: Invoked, rank: int) -> list[int]:
     return [c.constants[k] for k in "ORQ"[-rank:]]
 
 
-@rule("maxpool1d", "maxpool2d", "maxpool3d")
+@rule("maxpool1d", "maxpool2d", "maxpool3d", onnx="MaxPool")
 def _max_pool(c: Invoked) -> list[Value]:
     rank = len(c.shapes[0]) - 2
     return c.add("MaxPool", "X", kernel_shape=_kernel(c, rank), **_pads_that_fit(c, rank))
 
 
-@rule("avgpool1d", "avgpool2d", "avgpool3d")
+@rule("avgpool1d", "avgpool2d", "avgpool3d", onnx="AveragePool")
 def _average_pool(c: Invoked) -> list[Value]:
     rank = len(c.shapes[0]) - 2
     if c.constants["divisor"] or any(c.constants[f"E{a}"] for a in "UHW"[-rank:]):
@@ -216,14 +226,14 @@ def _ones(c: Invoked, name: str, value: float, like: Value) -> Value:
     )
 
 
-@rule("batch_norm")
+@rule("batch_norm", onnx="BatchNormalization")
 def _batch_norm(c: Invoked) -> list[Value]:
     x, mean = c.inputs["X"], c.inputs["mean"]
     given = [x, _ones(c, "weight", 1, mean), _ones(c, "bias", 0, mean), mean, c.inputs["variance"]]
     return [c.graph.add("BatchNormalization", given, c.shapes[0], x.dtype, epsilon=c.constants["eps"])]
 
 
-@rule("layer_norm")
+@rule("layer_norm", onnx="LayerNormalization")
 def _layer_norm(c: Invoked) -> list[Value]:
     x, axis = c.inputs["X"], c.constants["axis"]
     given = [
@@ -236,7 +246,11 @@ def _layer_norm(c: Invoked) -> list[Value]:
     ]
 
 
-@rule("group_norm", "instance_norm")
+@rule(
+    "group_norm",
+    "instance_norm",
+    onnx={"group_norm": "GroupNormalization", "instance_norm": "InstanceNormalization"},
+)
 def _group_norm(c: Invoked) -> list[Value]:
     x = c.inputs["X"]
     channels = known(np.ones(x.shape[1], np.float32), x.dtype)
@@ -252,14 +266,14 @@ def _group_norm(c: Invoked) -> list[Value]:
     return [c.graph.add("InstanceNormalization", given, c.shapes[0], x.dtype, epsilon=eps)]
 
 
-@rule("adaptive_avgpool1d", "adaptive_avgpool2d", "adaptive_avgpool3d")
+@rule("adaptive_avgpool1d", "adaptive_avgpool2d", "adaptive_avgpool3d", onnx="GlobalAveragePool")
 def _global(c: Invoked) -> list[Value]:
     if any(n != 1 for n in c.shapes[0][2:]):
         raise Inexpressible("windows of several sizes")
     return c.add("GlobalAveragePool", "X")
 
 
-@rule("embedding")
+@rule("embedding", onnx="Gather")
 def _embedding(c: Invoked) -> list[Value]:
     return c.add("Gather", "weight", "idx", axis=0)
 
@@ -272,7 +286,7 @@ _RUNNING: dict[str, dict[str, int]] = {
 """Running sums, of integers too, and the attributes of ONNX's CumSum."""
 
 
-@rule(*_RUNNING)
+@rule(*_RUNNING, onnx="CumSum")
 def _running_sum(c: Invoked) -> list[Value]:
     """Integers that CumSum, or ONNX Runtime, does not take are summed in 64 bits, of which the
     lower ones are the same.
@@ -298,7 +312,7 @@ _RECURRENT = {
 """ONNX's operator, and at which places the operator of the library has its gates."""
 
 
-@rule(*_RECURRENT)
+@rule(*_RECURRENT, onnx={name: op for name, (op, _) in _RECURRENT.items()})
 def _recurrent(c: Invoked) -> list[Value]:
     op, order = _RECURRENT[c.name]
     g, x, hidden = c.graph, c.inputs["X"], c.shapes[1][1]

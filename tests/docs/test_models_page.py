@@ -1,0 +1,37 @@
+"""The page about ONNX: its Python runs, its errors and limits are as shown."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.docs.page import blocks, run_python
+from tests.repo.source import ROOT
+
+pytest.importorskip("onnx")
+
+from texpr.onnx.converters import CONVERTERS  # noqa: E402
+from texpr.onnx.model_export import OLDEST_WRITTEN  # noqa: E402
+from texpr.onnx.read import DEEPEST, MOST_BYTES  # noqa: E402
+
+PAGE = ROOT / "docs" / "guide" / "models.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+
+
+def test_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for block in blocks(PAGE):
+        run_python(block, names)
+
+
+def test_operators_that_are_not_read():
+    listed = re.findall(r"`(\w+)`", TEXT.partition("Not read are")[2].partition("optimizers")[0])
+    assert len(listed) == 5 and not {name for _, name in CONVERTERS} & set(listed)
+
+
+def test_limits():
+    assert f"`opset=`, {OLDEST_WRITTEN} or later" in TEXT
+    assert f"nested deeper than {DEEPEST}" in TEXT and f"files above {MOST_BYTES >> 30} GiB" in TEXT
