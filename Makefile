@@ -137,9 +137,10 @@ ulp: venv
 release-tools: venv
 	$(BIN)/python -m pip install --quiet --group release
 
-# Sdist and wheel in dist/, checked, installed in new environments and run there.
+# Sdist and wheel in dist/, checked, installed in new environments and run there. With SITE=https://..., where the files can be seen, links
+# of the README are absolute.
 dist: release-tools
-	$(BIN)/python scripts/dist.py
+	$(BIN)/python scripts/dist.py $(if $(SITE),--site $(SITE))
 
 # A part of the suite on each Python that is here, with the newest and the oldest dependencies. Whole, on one:
 #   make matrix ALL=1 PYTHONS=3.13

@@ -1,6 +1,9 @@
 """Sdist and wheel, built and tried as a stranger would: `make dist`.
 
-    python scripts/dist.py            # into dist/; needs build and twine (group `release`)
+    python scripts/dist.py [--site ADDRESS]    # into dist/; needs build and twine (group `release`)
+
+A package index shows the README without the files beside it: `--site` is the address at which they
+can be seen, and its links become absolute.
 
 Both are built and checked by twine. The wheel must hold the package alone, the sdist also tests,
 documents, examples, benches and scripts. The wheel is installed in a new environment, where no
@@ -10,7 +13,9 @@ part of its own tests.
 
 from __future__ import annotations
 
+import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -59,8 +64,15 @@ TESTS = (
 
 def main() -> int:
     """Build, check, install and run."""
+    parser = argparse.ArgumentParser(description="Build sdist and wheel, and try them")
+    parser.add_argument(
+        "--site", metavar="ADDRESS", default="", help="where the files of the checkout can be seen"
+    )
+    site = parser.parse_args().site
     shutil.rmtree(DIST, ignore_errors=True)
-    _run([sys.executable, "-m", "build", "--outdir", DIST, ROOT], quiet=True)
+    with TemporaryDirectory(prefix="texpr-source-") as folder:
+        source = _source(Path(folder) / "texpr", site) if site else ROOT
+        _run([sys.executable, "-m", "build", "--outdir", DIST, source], quiet=True)
     (sdist,), (wheel,) = DIST.glob("texpr-*.tar.gz"), DIST.glob("texpr-*.whl")
     _run([sys.executable, "-m", "twine", "check", "--strict", sdist, wheel])
     problems = [*missing_files(sdist), *needless_files(wheel)]
@@ -72,6 +84,27 @@ def main() -> int:
         _try_sdist(sdist, Path(folder) / "sdist")
     print(f"{sdist.name}: {sdist.stat().st_size >> 10} KiB, {wheel.name}: {wheel.stat().st_size >> 10} KiB")
     return 0
+
+
+def with_absolute_links(readme: str, site: str) -> str:
+    """The README with links to files below an address; those to other sites stay.
+
+    Raises:
+        SystemExit: it is no address.
+    """
+    if not re.fullmatch(r"https?://\S+", site):
+        raise SystemExit(f"{site!r} is no address; --site https://...")
+    return re.sub(r"\]\((?!https?://|#)([^)]+)\)", rf"]({site.rstrip('/')}/\1)", readme)
+
+
+def _source(folder: Path, site: str) -> Path:
+    """A copy of the checkout, whose README has absolute links."""
+    shutil.copytree(
+        ROOT, folder, ignore=shutil.ignore_patterns(".[!g]*", "build", "dist", "__pycache__", "*.egg-info")
+    )
+    readme = folder / "README.md"
+    readme.write_text(with_absolute_links(readme.read_text(encoding="utf-8"), site), encoding="utf-8")
+    return folder
 
 
 def missing_files(sdist: Path) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import runpy
 import subprocess
 import sys
 import tomllib
@@ -103,6 +104,18 @@ def _imported(node: ast.AST) -> set[str]:
     names = [alias.name for n in imports if isinstance(n, ast.Import) for alias in n.names]
     names += [n.module for n in imports if isinstance(n, ast.ImportFrom) and n.module and not n.level]
     return {name.split(".")[0] for name in names}
+
+
+def test_links_of_the_readme_become_absolute():
+    dist = runpy.run_path(str(ROOT / "scripts" / "dist.py"))
+    text = dist["with_absolute_links"](
+        (ROOT / "README.md").read_text(encoding="utf-8"), "https://a.example/b/"
+    )
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    assert "https://a.example/b/docs/_static/schedule.png" in links
+    assert all(link.startswith("https://") for link in links)
+    with pytest.raises(SystemExit, match="is no address"):
+        dist["with_absolute_links"]("", "a.example")
 
 
 def test_fragments_have_valid_names():
