@@ -299,8 +299,7 @@ class AvgPool3d(AvgPool2d):
 
 
 class LPPool1d(_Pool):
-    """Power mean without the mean: `(sum of |x|^p)^(1/p)` of every window of sequences, where p is
-    `norm_type`.
+    """Norm of every window of sequences: `(sum of |x|^p)^(1/p)`, where p is `norm_type`.
 
     torch takes `x^p`, which is the same for even p and for x of at least 0. Gulcehre et al.,
     Learned-Norm Pooling, 2013.
@@ -340,8 +339,7 @@ class LPPool1d(_Pool):
 
 
 class LPPool2d(LPPool1d):
-    """Power mean without the mean: `(sum of |x|^p)^(1/p)` of every window of images, where p is
-    `norm_type`.
+    """Norm of every window of images: `(sum of |x|^p)^(1/p)`, where p is `norm_type`.
 
     torch takes `x^p`, which is the same for even p and for x of at least 0. Gulcehre et al.,
     Learned-Norm Pooling, 2013.
@@ -366,8 +364,7 @@ class LPPool2d(LPPool1d):
 
 
 class LPPool3d(LPPool1d):
-    """Power mean without the mean: `(sum of |x|^p)^(1/p)` of every window of volumes, where p is
-    `norm_type`.
+    """Norm of every window of volumes: `(sum of |x|^p)^(1/p)`, where p is `norm_type`.
 
     torch takes `x^p`, which is the same for even p and for x of at least 0. Gulcehre et al.,
     Learned-Norm Pooling, 2013.

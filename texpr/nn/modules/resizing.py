@@ -120,11 +120,10 @@ class UpsamplingNearest2d(Upsample):
         size: the extents behind the channels, one for all or one each; or
         scale_factor: the factor of the extents, one for all or one each.
     Shapes:
-        input: (batch, channels, height, width)
+        input: (batch, channels, ...)
         output: (batch, channels, *size)
     Raises:
-        CallError: both or neither of size and factor are given, or the input has another number of
-            axes.
+        CallError: both or neither of size and factor are given, or nothing is left.
     Example:
         >>> nn.UpsamplingNearest2d(scale_factor=2)(tx.ones(1, 3, 4, 4)).shape
         (1, 3, 8, 8)
