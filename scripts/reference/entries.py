@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from scripts.reference.docstrings import COLUMNS, fenced, markdown, read
+from scripts.reference.docstrings import COLUMNS, fenced, filled, markdown, read
 
 ALIASES = {
     "Sizes": "int | Sequence[int]",
@@ -28,6 +28,9 @@ class Entry(NamedTuple):
     name: str
     """With what stands before it, such as `nn.Linear`."""
     object: Any
+    aliases: tuple[str, ...] = ()
+    """Other names of the same object."""
+    is_property: bool = False
 
     @property
     def short(self) -> str:
@@ -45,33 +48,38 @@ def docstring_of(found: object) -> str:
     return inspect.getdoc(found) or ""
 
 
-def entry(each: Entry, level: int, shared: bool = True) -> str:
-    """An entry with its methods, as Markdown.
-
-    Args:
-        level: of its heading.
-        shared: with the docstring; else the signature and a table of methods alone.
-    """
+def entry(each: Entry, level: int) -> str:
+    """An entry with its methods, as Markdown, under a heading of a level."""
     parts = [f"{'#' * level} {each.short}", fenced(signature(each.name, each.object))]
-    if shared:
-        parts.append(markdown(each.docstring))
+    if each.aliases:
+        parts.append(filled(f"Other names: {', '.join(f'`{name}`' for name in each.aliases)}."))
+    parts.append(markdown(each.docstring))
     for method in methods(each):
         parts += [
             f"{'#' * (level + 1)} {each.short}.{method.short}",
-            fenced(signature(f"{each.short}.{method.short}", method.object, True)),
+            fenced(_of_method(f"{each.short}.{method.short}", method)),
             markdown(method.docstring),
         ]
     return "\n\n".join(parts)
+
+
+def _of_method(name: str, method: Entry) -> str:
+    """The signature of a method; the name and the type of a property."""
+    if not method.is_property:
+        return signature(name, method.object, True)
+    kind = annotation(inspect.signature(method.object).return_annotation)
+    return f"{name}: {kind}" if kind else name
 
 
 def methods(each: Entry) -> Iterator[Entry]:
     """Public methods and properties that a class defines, which say more than that of its base."""
     if not isinstance(each.object, type) or issubclass(each.object, BaseException):
         return
-    for name, value in each.object.__dict__.items():
-        value = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
+    for name, member in each.object.__dict__.items():
+        computed = isinstance(member, property)
+        value = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
         if inspect.isfunction(value) and not name.startswith("_") and is_told(each.object, name, value):
-            yield Entry(f"{each.name}.{name}", value)
+            yield Entry(f"{each.name}.{name}", value, (), computed)
 
 
 def is_told(owner: type, name: str, value: Any) -> bool:

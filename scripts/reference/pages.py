@@ -141,15 +141,18 @@ PUBLIC = {
 
 
 def public() -> Iterator[Entry]:
-    """Every public name; an object with several names comes once, under the first of them."""
-    seen: set[int] = set()
+    """Every public name; an object with several names comes once, under its own name if it has it."""
+    found: dict[int, list[Entry]] = {}
     for prefix, path in PUBLIC.items():
         module = _package(path)
         for name in names(module):
-            found = getattr(module, name)
-            if id(found) not in seen and not isinstance(found, ModuleType):
-                seen.add(id(found))
-                yield Entry(f"{prefix}.{name}", found)
+            each = getattr(module, name)
+            if not isinstance(each, ModuleType):
+                found.setdefault(id(each), []).append(Entry(f"{prefix}.{name}", each))
+    for entries in found.values():
+        own = [e for e in entries if e.short == getattr(e.object, "__name__", "")] or entries
+        aliases = tuple(e.name for e in entries if e.name != own[0].name)
+        yield Entry(own[0].name, own[0].object, aliases)
 
 
 def _package(path: str) -> ModuleType:

@@ -39,10 +39,15 @@ def test_no_public_name_is_missing(pages: dict[str, str]):
     missing = [
         f"{each.name} in {page_of(each).path}"
         for each in ENTRIES
-        if f"\n### {each.short}\n" not in pages[f"docs/reference/{page_of(each).path}"]
-        and each.name != "tx.Tensor"
+        if f"\n### {each.short}\n" not in pages[_path(each)] and each.name != "tx.Tensor"
     ]
     assert not missing, "\n".join(missing)
+    aliases = [name for each in ENTRIES for name in each.aliases if f"`{name}`" not in pages[_path(each)]]
+    assert not aliases
+
+
+def _path(each: Entry) -> str:
+    return f"docs/reference/{page_of(each).path}"
 
 
 @pytest.mark.parametrize(

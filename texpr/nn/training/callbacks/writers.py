@@ -177,8 +177,12 @@ class Plot(Callback):
     Raises:
         MissingExtra: matplotlib is not installed.
     Example:
-        >>> nn.callbacks.Plot("curves.png").key()
-        'Plot'
+        >>> model = nn.Linear(2, 1)
+        >>> trainer = nn.Trainer(model, nn.MSELoss(), nn.optim.SGD(model.parameters(), lr=0.1))
+        >>> x, y = np.ones((8, 2), np.float32), np.ones((8, 1), np.float32)
+        >>> history = trainer.fit(x, y, epochs=2, progress=False, callbacks=[nn.callbacks.Plot("curves.png")])
+        >>> open("curves.png", "rb").read(4)
+        b'\x89PNG'
     """
 
     def __init__(self, path: str | Path) -> None:
