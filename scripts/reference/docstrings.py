@@ -11,6 +11,8 @@ SECTIONS = ("Args", "Attributes", "Shapes", "Returns", "Raises", "Source", "Exam
 HEAD = re.compile(rf"^({'|'.join(SECTIONS)}):(.*)$")
 ITEM = re.compile(r"^ {4}([*\w][\w*., ()]*): (.*)$")
 COLUMNS = 100
+CELL = 190
+"""Characters of a cell."""
 
 
 class Docstring(NamedTuple):
@@ -21,9 +23,10 @@ class Docstring(NamedTuple):
 
     @property
     def first(self) -> str:
-        """The first sentence."""
+        """The first sentence, or where it is too long for a cell of a table, its part before a colon."""
         line = " ".join(self.text.split("\n\n")[0].split())
-        return re.split(r"(?<=[.;:])\s+(?=[A-Z`])", line)[0].rstrip(";:")
+        sentence = re.split(r"(?<=[.])\s+(?=[A-Z`])", line)[0]
+        return sentence if len(sentence) <= CELL else re.split(r"[:;]\s", sentence)[0]
 
 
 def read(text: str | None) -> Docstring:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from scripts.reference.docstrings import COLUMNS, fenced, filled, markdown, read
+from scripts.reference.docstrings import fenced, filled, markdown, read
 
 ALIASES = {
     "Sizes": "int | Sequence[int]",
@@ -20,6 +20,8 @@ ALIASES = {
 """Names of types that a reader does not see elsewhere."""
 OPEN = {"object", "Any", "Self"}
 """Annotations that say nothing."""
+WIDTH = 86
+"""Columns of a signature, which a page shows without scrolling."""
 
 
 class Entry(NamedTuple):
@@ -88,17 +90,24 @@ def is_told(owner: type, name: str, value: Any) -> bool:
     return bool(value.__doc__) and not inherited and name not in ("forward", "extra_repr")
 
 
-def signature(name: str, found: Any, bound: bool = False) -> str:
-    """`name(parameters)`, in lines that are short enough."""
+def signature(name: str, found: Any, bound: bool = False, typed: bool = True) -> str:
+    """`name(parameters)`, in lines that are short enough.
+
+    Args:
+        bound: without the first parameter.
+        typed: with types; else in one line.
+    """
     try:
         given = inspect.signature(found)
     except (TypeError, ValueError):
         return name
     parameters = list(given.parameters.values())[1 if bound else 0 :]
-    shown = list(_parameters(parameters))
+    shown = list(_parameters(parameters, typed))
+    if not typed:
+        return f"{name}({', '.join(shown)})"
     result = "" if isinstance(found, type) else returned(given.return_annotation)
     line = f"{name}({', '.join(shown)}){result}"
-    if len(line) <= COLUMNS:
+    if len(line) <= WIDTH:
         return line
     return _in_lines(name, shown, result)
 
@@ -106,13 +115,13 @@ def signature(name: str, found: Any, bound: bool = False) -> str:
 def _in_lines(name: str, shown: list[str], result: str) -> str:
     lines = [""]
     for each in shown:
-        if len(lines[-1]) + len(each) > COLUMNS - 8:
+        if len(lines[-1]) + len(each) > WIDTH - 6:
             lines.append("")
         lines[-1] += ("" if not lines[-1] else " ") + each + ","
     return "\n".join([f"{name}(", *(f"    {line}" for line in lines), f"){result}"])
 
 
-def _parameters(parameters: list[inspect.Parameter]) -> Iterator[str]:
+def _parameters(parameters: list[inspect.Parameter], typed: bool) -> Iterator[str]:
     starred = False
     for p in parameters:
         if p.name.startswith("_"):
@@ -121,7 +130,7 @@ def _parameters(parameters: list[inspect.Parameter]) -> Iterator[str]:
             yield "*"
         starred |= p.kind in (p.KEYWORD_ONLY, p.VAR_POSITIONAL)
         stars = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
-        kind = annotation(p.annotation)
+        kind = annotation(p.annotation) if typed else ""
         default = "" if p.default is p.empty else repr(p.default).replace("'", '"')
         equals = (" = " if kind else "=") + default if default else ""
         yield f"{stars}{p.name}{': ' + kind if kind else ''}{equals}"

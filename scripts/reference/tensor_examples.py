@@ -150,6 +150,12 @@ EXAMPLES = {
     "view": "x.view(4, 1).shape",
     "view_as": "tx.arange(4).view_as(x)",
     "where": "x.where(x > 0, 0)",
+    "argsort": "v.argsort()",
+    "median": "v.median()",
+    "quantile": "v.quantile(0.5)",
+    "sort": "v.sort()",
+    "topk": "[p.tolist() for p in v.topk(2)]",
+    "unique": "tx.tensor([2, 1, 2]).unique()",
     "backward": "(x * x).sum().backward()",
 }
 """An expression of `x` and `v` per method."""

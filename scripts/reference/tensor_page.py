@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import texpr as tx
-from scripts.reference.docstrings import fenced, filled, markdown, read
+from scripts.reference.docstrings import CELL, fenced, filled, markdown, read
 from scripts.reference.entries import cell, signature
 from scripts.reference.tensor_examples import EXAMPLES, FIRST, SECOND
 
@@ -33,6 +33,7 @@ GROUPS = {
     "TorchMethods": "Methods with PyTorch's names",
     "TorchDtypes": "Conversions",
     "Elementary": "Functions of each element",
+    "SortingMethods": "Order",
 }
 OPERATORS = (
     ("+ - * / // % **", "Arithmetic, element by element; operands broadcast and are promoted."),
@@ -61,7 +62,8 @@ def tensor_class() -> str:
     for name, (owner, member) in members().items():
         groups[GROUPS[owner]].append((name, member))
     parts = [
-        "## tx.Tensor",
+        "## The class of tensors",
+        fenced("tx.Tensor"),
         markdown(tx.Tensor.__doc__),
         "### Operators",
         table(("operator", "meaning"), [(f"`{code}`".replace("|", "\\|"), text) for code, text in OPERATORS]),
@@ -74,27 +76,27 @@ def tensor_class() -> str:
 
 
 def _group(found: list[tuple[str, Any]]) -> list[str]:
-    """A table; behind it what has more to say than a cell holds."""
+    """A table; behind it the methods that have more to say than a cell holds."""
     rows = [_row(name, member) for name, member in found]
     parts = [table(("method", "result", "example", "gives"), rows)]
     for name, member in found:
-        text = _docstring(name, member)
-        if read(text).sections:
-            parts += [
-                f"#### Tensor.{name}",
-                fenced(signature(f"Tensor.{name}", member, True)),
-                markdown(text),
-            ]
+        if has_more(name, member):
+            shown = fenced(signature(f"Tensor.{name}", member, True))
+            parts += [f"#### Tensor.{name}", shown, markdown(_docstring(name, member))]
     return parts
 
 
+def has_more(name: str, member: Any) -> bool:
+    parts = read(_docstring(name, member))
+    return bool(parts.sections) or len(parts.text) > CELL
+
+
 def _row(name: str, member: Any) -> tuple[str, ...]:
-    call = name if _function(member) is None else signature(name, member, True).split(" -> ")[0]
-    if "\n" in call:
-        call = " ".join(call.split()).replace("( ", "(").replace(",)", ")")
-    shown = f"`{call}`".replace("|", "\\|")
+    call = name if _function(member) is None else signature(name, member, True, typed=False)
+    text = read(_docstring(name, member))
+    meaning = text.first if has_more(name, member) else " ".join(text.text.split())
     example = EXAMPLES[name]
-    return (shown, cell(read(_docstring(name, member)).first), f"`{example}`", f"`{result(example)}`")
+    return (f"`{call}`", cell(meaning), f"`{example}`", f"`{result(example)}`")
 
 
 def _function(member: Any) -> Any:

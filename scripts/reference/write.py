@@ -8,8 +8,9 @@ from pathlib import Path
 
 from scripts.reference.docstrings import filled
 from scripts.reference.entries import Entry, entry, row
-from scripts.reference.pages import NN, PAGES, TENSORS, Page, group_of, page_of, public
+from scripts.reference.pages import API, NN, PAGES, TENSORS, Page, group_of, page_of, public
 from scripts.reference.tensor_page import tensor_class
+from scripts.reference.words import words
 
 ROOT = Path(__file__).parents[2]
 FOLDER = Path("docs/reference")
@@ -31,11 +32,13 @@ def page_text(page: Page, entries: Sequence[Entry]) -> str:
     for each in sorted(entries, key=lambda e: e.short.lower()):
         groups[group_of(each)].append(each)
     parts = [f"# {page.title}", filled(page.text), NOTE]
+    if page is TENSORS:
+        parts.append(tensor_class())
     for group in sorted(groups):
         parts += [f"## {group}", contents(groups[group])]
         parts += [entry(each, 3) for each in groups[group] if each.name != "tx.Tensor"]
-    if page is TENSORS:
-        parts.append(tensor_class())
+    if page is API:
+        parts += words()
     return "\n\n".join(parts) + "\n"
 
 

@@ -18,6 +18,7 @@ from scripts.reference.tensor_page import members
 from scripts.reference.write import written
 from tests.repo.source import ROOT
 from texpr import nn
+from texpr.lang.python_form.vocabulary import WORDS
 
 ENTRIES = list(public())
 STRICT = {"nn/layers.md", "nn/losses.md"}
@@ -44,6 +45,10 @@ def test_no_public_name_is_missing(pages: dict[str, str]):
     assert not missing, "\n".join(missing)
     aliases = [name for each in ENTRIES for name in each.aliases if f"`{name}`" not in pages[_path(each)]]
     assert not aliases
+
+
+def test_words_of_the_python_form_are_listed(pages: dict[str, str]):
+    assert not [name for name in WORDS if f"`tx.{name}`" not in pages["docs/reference/api.md"]]
 
 
 def _path(each: Entry) -> str:

@@ -202,8 +202,12 @@ class TensorBoard(Callback):
     Raises:
         MissingExtra: tensorboard is not installed.
     Example:
-        >>> nn.callbacks.TensorBoard.__name__  # needs the package tensorboard
-        'TensorBoard'
+        >>> try:
+        ...     callbacks = [nn.callbacks.TensorBoard("runs", every=100)]
+        ... except tx.MissingExtra:
+        ...     callbacks = []  # the package tensorboard is not installed
+        >>> len(callbacks) <= 1
+        True
     """
 
     def __init__(self, folder: str | Path, every: int | None = None) -> None:
