@@ -106,7 +106,7 @@ def filled(text: str, bullet: str = "") -> str:
 
 def escaped(text: str) -> str:
     """Text whose signs mean nothing to Markdown outside of backquotes."""
-    pieces = re.split(r"(`[^`]*`|\*\*\w+\*\*)", text)
+    pieces = re.split(r"(`[^`]*`|\*\*\w+\*\*|\[[^\]]*\]\([^)]*\.md\))", text)
     return "".join(
         each if k % 2 else re.sub(r"(?<!\w)([-+#])(?= )|([*<\[\]|])", r"\\\1\2", each)
         for k, each in enumerate(pieces)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from scripts.reference.docstrings import filled, read
-from scripts.reference.entries import cell, docstring_of
+from textwrap import wrap
+
+from scripts.reference.docstrings import fenced, filled, read
+from scripts.reference.entries import WIDTH, cell, docstring_of
 from texpr.lang.python_form.vocabulary import WORDS
 
 SCALAR = " of the language, on traced values."
@@ -26,5 +28,5 @@ def words() -> list[str]:
         ),
         "\n".join(["| name | what it is |", "|---|---|", *rows]),
         "Functions and types of single elements, as in [the language](language.md):",
-        filled(", ".join(f"`tx.{name}`" for name in scalar) + "."),
+        fenced("\n".join(wrap(" ".join(f"tx.{name}" for name in scalar), WIDTH))),
     ]
