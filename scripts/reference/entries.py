@@ -77,17 +77,26 @@ def methods(each: Entry) -> Iterator[Entry]:
     """Public methods and properties that a class defines, which say more than that of its base."""
     if not isinstance(each.object, type) or issubclass(each.object, BaseException):
         return
-    for name, member in each.object.__dict__.items():
+    for name, member in members(each.object).items():
         computed = isinstance(member, property)
         value = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
         if inspect.isfunction(value) and not name.startswith("_") and is_told(each.object, name, value):
             yield Entry(f"{each.name}.{name}", value, (), computed)
 
 
+def members(owner: type) -> dict[str, Any]:
+    """Attributes of a class and of its bases that have no public name."""
+    found: dict[str, Any] = {}
+    for base in owner.__mro__:
+        if base is owner or base.__name__.startswith("_"):
+            found = {**base.__dict__, **found}
+    return found
+
+
 def is_told(owner: type, name: str, value: Any) -> bool:
     """True if a method is for users: it has a docstring, and is not the same in a base class."""
-    inherited = any(name in base.__dict__ for base in owner.__mro__[1:])
-    return bool(value.__doc__) and not inherited and name not in ("forward", "extra_repr")
+    inherited = any(name in base.__dict__ for base in owner.__mro__[1:] if not base.__name__.startswith("_"))
+    return bool(value.__doc__) and not inherited and name not in ("forward", "extra_repr", "constants")
 
 
 def signature(name: str, found: Any, bound: bool = False, typed: bool = True) -> str:
