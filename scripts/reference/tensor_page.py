@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 import texpr as tx
-from scripts.reference.docstrings import CELL, fenced, filled, markdown, read
-from scripts.reference.entries import cell, signature
+from scripts.reference.docstrings import fenced, filled, markdown, read
+from scripts.reference.entries import signature
 from scripts.reference.tensor_examples import EXAMPLES, FIRST, SECOND
 
 INNER = frozenset(
@@ -76,9 +76,8 @@ def tensor_class() -> str:
 
 
 def _group(found: list[tuple[str, Any]]) -> list[str]:
-    """A table; behind it the methods that have more to say than a cell holds."""
-    rows = [_row(name, member) for name, member in found]
-    parts = [table(("method", "result", "example", "gives"), rows)]
+    """A list of definitions, one a method; behind it the methods that have more to say."""
+    parts = [_definition(name, member) for name, member in found]
     for name, member in found:
         if has_more(name, member):
             shown = fenced(signature(f"Tensor.{name}", member, True))
@@ -87,16 +86,15 @@ def _group(found: list[tuple[str, Any]]) -> list[str]:
 
 
 def has_more(name: str, member: Any) -> bool:
-    parts = read(_docstring(name, member))
-    return bool(parts.sections) or len(parts.text) > CELL
+    """True if a method has sections, such as its errors."""
+    return bool(read(_docstring(name, member)).sections)
 
 
-def _row(name: str, member: Any) -> tuple[str, ...]:
+def _definition(name: str, member: Any) -> str:
     call = name if _function(member) is None else signature(name, member, True, typed=False)
-    text = read(_docstring(name, member))
-    meaning = text.first if has_more(name, member) else " ".join(text.text.split())
+    text = " ".join(read(_docstring(name, member)).text.split())
     example = EXAMPLES[name]
-    return (f"`{call}`", cell(meaning), f"`{example}`", f"`{result(example)}`")
+    return f"`{call}`\n" + filled(f"{text} Example: `{example}` gives `{result(example)}`.", ": ")
 
 
 def _function(member: Any) -> Any:
