@@ -44,6 +44,7 @@ class Module(KnowsArguments):
         ...     def __init__(self, width):
         ...         super().__init__()
         ...         self.linear = nn.Linear(width, width)
+        ...
         ...     def forward(self, x):
         ...         return x + tx.ops.relu(self.linear(x))
         >>> model = Residual(4)

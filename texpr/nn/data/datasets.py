@@ -20,6 +20,7 @@ class Dataset:
         >>> class Squares(nn.data.Dataset):
         ...     def __len__(self):
         ...         return 4
+        ...
         ...     def __getitem__(self, k):
         ...         return k, k * k
         >>> [y.tolist() for x, y in nn.data.DataLoader(Squares(), batch_size=2)]

@@ -43,10 +43,12 @@ class Optimizer(KnowsArguments):
     Raises:
         CallError: no parameters, something else among them, or an option that is no such number.
     Example:
-        >>> rule = tx.op("op rule<T: float>(p: T[*S], g: T[*S], lr: f64) -> new: T[*S] { new[*s] = p[*s] - T(lr) * sign(g[*s]) }")
+        >>> text = "op r<T: float>(p: T[*S], g: T[*S], lr: f64) -> q: T[*S] { q[*s] = p[*s] - T(lr) * sign(g[*s]) }"
+        >>> rule = tx.op(text)
         >>> class SignDescent(nn.optim.Optimizer):
         ...     def __init__(self, params, lr=1e-3):
         ...         super().__init__(params, lr=lr)
+        ...
         ...     def update(self, capture, parameter, gradient):
         ...         self.apply(capture, rule, parameter, gradient)
         >>> w = nn.Parameter(np.float32([1.0]))

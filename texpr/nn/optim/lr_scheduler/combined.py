@@ -116,7 +116,8 @@ class ChainedScheduler(_Combined):
         CallError: no schedulers, or schedulers of several optimizers.
     Example:
         >>> optimizer = nn.optim.SGD([nn.Parameter(np.zeros(1))], lr=1.0)
-        >>> first, second = nn.optim.lr_scheduler.ExponentialLR(optimizer, 0.5), nn.optim.lr_scheduler.StepLR(optimizer, 2)
+        >>> first = nn.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
+        >>> second = nn.optim.lr_scheduler.StepLR(optimizer, 2)
         >>> scheduler = nn.optim.lr_scheduler.ChainedScheduler([first, second])
         >>> scheduler.step()
         >>> optimizer.lr

@@ -30,6 +30,7 @@ class Callback(KnowsArguments):
     Example:
         >>> class Counting(nn.callbacks.Callback):
         ...     updates = 0
+        ...
         ...     def on_step_end(self, trainer, step, values):
         ...         self.updates = step
         >>> model = nn.Linear(2, 1)
