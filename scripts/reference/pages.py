@@ -79,7 +79,8 @@ NN = (
     Page(
         "nn/callbacks.md",
         "Callbacks",
-        "Callbacks of `Trainer.fit`: they stop, save, log, or change the learning rate.",
+        "Callbacks of `Trainer.fit`: they stop, save, log, or change the learning rate. A function "
+        "`f(trainer, epoch, values)` is a callback too: `nn.callbacks.Listener` is its type.",
         ("nn.training.callbacks",),
     ),
     Page(
