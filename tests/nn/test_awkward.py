@@ -247,3 +247,10 @@ def test_distances_broadcast():
 def test_sizes_that_no_image_has(arguments):
     with pytest.raises(tx.CallError, match=f"Upsample: {list(arguments)[0]}"):
         nn.Upsample(**arguments)(np.ones((1, 1, 3, 4)))
+
+
+def test_a_likeness_along_no_axis():
+    a = np.ones((2, 3))
+    assert nn.CosineSimilarity(-1)(a, a) == pytest.approx([1, 1])
+    with pytest.raises(tx.CallError, match="no axis 2 of 2"):
+        nn.CosineSimilarity(2)(a, a)

@@ -51,6 +51,10 @@ def check_grad(
         CallError: arguments that do not fit.
         CheckError: a difference is larger, or something has no gradient. Kinks (a maximum with a
             tie) are no places to ask.
+    Example:
+        >>> dot = tx.op("op dot(A: f32[N], B: f32[N]) -> C: f32 { C = sum(k: A[k] * B[k]) }")
+        >>> tx.check_grad(dot, np.float64([1, 2]), np.float64([3, 4])) < 1e-6
+        True
     """
     worst = gradient_errors(operator, *arrays, directions=directions, **options)
     if not worst.differences <= tolerance:

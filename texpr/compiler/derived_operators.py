@@ -21,16 +21,21 @@ MOST_STAND_INS = 64
 
 @known_arguments
 def grad(operator: Op, wrt: Sequence[str] | None = None) -> Op:
-    """The gradient as an operator: inputs, then one cotangent per float output; outputs are the
+    """Gradient as an operator: inputs, then one cotangent per float output; outputs are the
     adjoints of `wrt`.
 
-    g(A, B, dC) -> (dA, dB). It recomputes what it needs of the forward equations. Reverse mode: Griewank and Walther, Evaluating
-    Derivatives, 2008.
+    `g(A, B, dC) -> (dA, dB)`. It recomputes what it needs of the forward equations. Reverse mode:
+    Griewank and Walther, Evaluating Derivatives, 2008.
 
     Args:
         wrt: names of inputs; all float inputs unless given.
     Raises:
         CheckError: something has no gradient; the place says what.
+    Example:
+        >>> dot = tx.op("op dot(A: f32[N], B: f32[N]) -> C: f32 { C = sum(k: A[k] * B[k]) }")
+        >>> da, db = tx.grad(dot)(np.float32([1, 2]), np.float32([3, 4]), np.float32(1))
+        >>> da.tolist(), db.tolist()
+        ([3.0, 4.0], [1.0, 2.0])
     """
     names = _names(wrt)
 
@@ -50,6 +55,14 @@ def vjp(operator: Op, checkpoint: Sequence[str] | None = None) -> tuple[Op, Op]:
             else it needs; all that backward reads unless given. Inputs are kept by the caller.
     Raises:
         CheckError: something has no gradient, or no tensor has such a name.
+    Example:
+        >>> dot = tx.op("op dot(A: f32[N], B: f32[N]) -> C: f32 { C = sum(k: A[k] * B[k]) }")
+        >>> forward, backward = tx.vjp(dot)
+        >>> a, b = np.float32([1, 2]), np.float32([3, 4])
+        >>> float(forward(a, b))
+        11.0
+        >>> [d.tolist() for d in backward(a, b, np.float32(1))]
+        [[3.0, 4.0], [1.0, 2.0]]
     """
     names = None if checkpoint is None else _distinct("checkpoint", checkpoint)
     return _half(operator, "forward", names), _half(operator, "backward", names)
@@ -66,11 +79,19 @@ def _half(operator: Op, which: str, checkpoint: tuple[str, ...] | None) -> Op:
 
 @known_arguments
 def jvp(operator: Op, wrt: Sequence[str] | None = None) -> Op:
-    """The derivative along a direction as an operator: inputs, then a tangent per input; outputs,
-    then their tangents. Forward mode.
+    """Derivative along a direction as an operator: inputs, then a tangent per input; outputs, then
+    their tangents. Forward mode.
 
     Args:
         wrt: names of inputs that have a tangent; all float inputs unless given.
+    Raises:
+        CheckError: something has no derivative.
+    Example:
+        >>> dot = tx.op("op dot(A: f32[N], B: f32[N]) -> C: f32 { C = sum(k: A[k] * B[k]) }")
+        >>> a, b = np.float32([1, 2]), np.float32([3, 4])
+        >>> c, dc = tx.jvp(dot)(a, b, np.float32([1, 0]), np.float32([0, 0]))
+        >>> float(c), float(dc)
+        (11.0, 3.0)
     """
     names = _names(wrt)
 
@@ -81,18 +102,24 @@ def jvp(operator: Op, wrt: Sequence[str] | None = None) -> Op:
 
 
 def register_vjp(name: str, operator: Op | str) -> None:
-    """Let `operator` be the gradient of every operator called `name`, such as an `extern op`.
+    """Register an operator as the gradient of every operator called `name`, such as an `extern op`.
 
     Its inputs are named after inputs and outputs of `name`, any of them, and `dY` for the cotangent
-    of an output `Y`; its outputs are the cotangents of the float inputs, in their order. Constants
+    of an output `Y`. Its outputs are the cotangents of the float inputs, in their order. Constants
     and dtype variables have the names that they have there. Gradients that are derived from then on
-    use it; `check_grad` tells whether it is right.
+    use it; `check_grad` compares it.
 
     Args:
         operator: an operator, or its text.
     Raises:
         CallError: the name is no text, or the operator none.
         CheckError: the text is not one operator.
+    Example:
+        >>> tx.register_extern("thirds", lambda A: A / 3)
+        >>> thirds = tx.op("extern op thirds(A: f64[N]) -> B: f64[N]")
+        >>> tx.register_vjp("thirds", "op thirds_vjp(dB: f64[N]) -> dA: f64[N] { dA[i] = dB[i] / 3 }")
+        >>> tx.grad(thirds)(np.float64([3]), np.float64([6])).tolist()
+        [2.0]
     """
     backward = op(operator) if isinstance(operator, str) else operator
     if not isinstance(name, str) or not isinstance(backward, Op):

@@ -96,6 +96,10 @@ _lock = threading.Lock()
 def fallbacks() -> tuple[Fallback, ...]:
     """The default schedules that were left for plainer ones in this process, in order:
     `len(tx.fallbacks())` counts them.
+
+    Example:
+        >>> all(fallback.reason for fallback in tx.fallbacks())
+        True
     """
     with _lock:
         return tuple(_left)

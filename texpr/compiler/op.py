@@ -50,12 +50,18 @@ Make = Callable[[Mapping[str, DType], Mapping[str, object], frozenset[str]], Pro
 
 @suggests(OPERATOR)
 class Op(callable.Callable):
-    """An operator. Call it on arrays: it compiles on first use per dtypes, constants and shapes,
-    and keeps what it compiled.
+    """Operator. Call it on arrays: it compiles on first use per dtypes, constants and shapes, and
+    keeps what it compiled.
 
     Attributes:
         signature: inputs, constants, dtype variables.
-        text: the operator as the user wrote it, or as printed where it was derived.
+        source: the text of the operator and of all that it calls.
+    Raises:
+        CallError: arguments that do not fit.
+    Example:
+        >>> dot = tx.op("op dot(A: f32[N], B: f32[N]) -> C: f32 { C = sum(k: A[k] * B[k]) }")
+        >>> dot
+        <op dot(A: f32[N], B: f32[N]) -> C: f32>
     """
 
     def __init__(
@@ -435,17 +441,20 @@ def op(
     types: str = "",
     require: str = "",
 ) -> Op | Callable[[Callable[..., object]], Op]:
-    """An operator from text, or from a Python function with types in its annotations (`@tx.op`, see
-    `lang.python_form.operator`).
+    """Operator of a text, or of a Python function with types in its annotations (`@tx.op`).
 
-    Where a text has several operators, the last one (or the one called `name`); the others can be
-    called in it.
+    A text may have several operators: the result is the last one, or the one called `name`, and the
+    others can be called in it.
 
     Args:
         types: of a Python function: dtype variables, `@tx.op(types="T: float")`.
         require: of a Python function: facts about sizes, `@tx.op(require="R <= H")`.
     Raises:
         ParseError, CheckError: with the place in the text, and the line of Python.
+    Example:
+        >>> dot = tx.op("op dot(A: f32[N], B: f32[N]) -> C: f32 { C = sum(k: A[k] * B[k]) }")
+        >>> float(dot(np.float32([1, 2]), np.float32([3, 4])))
+        11.0
     """
     if source is None:
         return lambda function: _traced(function, types, require)
@@ -483,7 +492,7 @@ def _from_text(text: str, name: str | None) -> Op:
 
 @known_arguments
 def load(path: str | Path, root: str | Path | None = None, *, prove: bool = True) -> SimpleNamespace:
-    """The operators of a `.tx` file, as attributes.
+    """Operators of a `.tx` file, as attributes.
 
     Args:
         root: the folder that the files it `use`s must lie in; its own folder unless given.
@@ -492,6 +501,12 @@ def load(path: str | Path, root: str | Path | None = None, *, prove: bool = True
     Raises:
         ParseError, CheckError: with the place in the file.
         OSError: the file cannot be read.
+    Example:
+        >>> text = "op twice(A: f32[N]) -> B: f32[N] { B[i] = 2 * A[i] }"
+        >>> n = open("mine.tx", "w").write(text)
+        >>> mine = tx.load("mine.tx")
+        >>> mine.twice(np.float32([1, 2])).tolist()
+        [2.0, 4.0]
     """
     uses = Uses(Path(path).resolve().parent if root is None else Path(root).resolve())
     return SimpleNamespace(**_operators(read(str(path)), normpath(path), uses, prove))
@@ -532,10 +547,14 @@ def _operator(name: str, found: Declarations, uses: Uses) -> Op:
 
 
 def interpret(operator: Op, *arrays: object, **options: object) -> object:
-    """The reference meaning of an operator: what every compiled kernel must equal, computed slowly.
+    """Reference meaning of an operator: what every compiled kernel must equal, computed slowly.
 
     Raises:
         CallError: arguments that do not fit.
+    Example:
+        >>> dot = tx.op("op dot(A: f32[N], B: f32[N]) -> C: f32 { C = sum(k: A[k] * B[k]) }")
+        >>> float(tx.interpret(dot, np.float32([1, 2]), np.float32([3, 4])))
+        11.0
     """
     program, given = instance(operator, arrays, options)
     results = interpret_program(program, given)

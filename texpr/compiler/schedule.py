@@ -35,7 +35,7 @@ from texpr.targets import Target, find_target
 
 
 def schedule(op, **options: object) -> Schedule:
-    """The naive loop nest of `op`, to be scheduled.
+    """Naive loop nest of an operator, to be scheduled.
 
     Args:
         options: sizes (the others stay symbolic), constants of the operator, dtype variables
@@ -43,6 +43,15 @@ def schedule(op, **options: object) -> Schedule:
             (`bias=None`).
     Raises:
         CallError: not an operator, or a name that it does not have.
+    Example:
+        >>> dot = tx.op("op dot(A: f32[N], B: f32[N]) -> C: f32 { C = sum(k: A[k] * B[k]) }")
+        >>> print(tx.schedule(dot))
+        kernel dot(A: f32[N], B: f32[N]) -> (C: f32)
+          let C_acc: f32
+          C_acc = 0.0  start
+          for C.k in 0..N  # in order: accumulates into C_acc
+            C_acc += A[k] * B[k]
+          C = C_acc
     """
     if not hasattr(op, "signature"):
         raise CallError(
@@ -58,12 +67,22 @@ def schedule(op, **options: object) -> Schedule:
 
 @suggests(SCHEDULE)
 class Schedule(Steps):
-    """A program, its kernel and the steps that made it: see `Steps` for the steps.
+    """Program, its kernel and the steps that made it.
+
+    Each step of the reference is a method, and gives the same schedule, changed.
 
     Attributes:
         program: what is scheduled, sizes symbolic.
         sizes: those that are constants of the kernel.
         derivation: how the schedule came from another one; None where it did not.
+    Raises:
+        ScheduleError: from steps that do not apply or would change the answer.
+    Example:
+        >>> dot = tx.op("op dot(A: f32[N], B: f32[N]) -> C: f32 { C = sum(k: A[k] * B[k]) }")
+        >>> s = tx.schedule(dot).split("k", 8)
+        >>> kernel = s.compile()
+        >>> float(kernel(np.float32([1, 2]), np.float32([3, 4])))
+        11.0
     """
 
     def __init__(self, program: Program, sizes: Mapping[Var, int] | None = None) -> None:

@@ -60,12 +60,12 @@ _ADDRESSES: dict[str, int] = {}
 def register_extern(
     name: str, function: Callable[..., object] | None = None, *, address: int | None = None
 ) -> None:
-    """Say what computes every `extern op` called `name`: a Python function, native code for
+    """Register the code of every `extern op` called `name`: a Python function, native code for
     compiled kernels, or both.
 
-    Kernels call the function with the GIL held, in the thread of the caller; what it raises is
-    raised there, Ctrl-C included, and its results are checked: shapes, dtypes, and the ranges of
-    values that the operator declares. Native code is believed.
+    Kernels call the function with the GIL held, in the thread of the caller. An exception of the
+    function is raised there, Ctrl-C included. Its results are checked: shapes, dtypes, and the
+    ranges of values that the operator declares. Native code is believed.
 
     Args:
         function: takes one read-only array per input, and the operator's constants by name; gives
@@ -77,6 +77,11 @@ def register_extern(
             first. Whoever registers it keeps it loaded. Constants are not passed.
     Raises:
         CallError: neither is given.
+    Example:
+        >>> tx.register_extern("halved", lambda A: A / 2)
+        >>> halved = tx.op("extern op halved(A: f64[N]) -> B: f64[N]")
+        >>> halved(np.float64([2, 4])).tolist()
+        [1.0, 2.0]
     """
     if function is None and address is None:
         raise CallError(

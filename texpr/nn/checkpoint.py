@@ -41,12 +41,20 @@ _AS_BITS = {name: t for t, name in ML_DTYPES.items()}
 
 
 def save(model: Module, path: str | Path) -> None:
-    """Write all parameters of `model` under their dotted names.
+    """Write all parameters of a model under their dotted names, in the format safetensors.
 
+    Args:
+        model: a module.
+        path: the file.
     Raises:
         CallError: `model` is no module.
         MissingExtra: safetensors is not installed; for floats that NumPy lacks, ml_dtypes.
         OSError: the file cannot be written; what was there before stays.
+    Example:
+        >>> model = nn.Linear(3, 2)
+        >>> nn.save(model, "linear.safetensors")
+        >>> nn.load(nn.Linear(3, 2), "linear.safetensors")
+        ([], [])
     """
     if not isinstance(model, Module):
         raise CallError(
@@ -61,7 +69,7 @@ def save(model: Module, path: str | Path) -> None:
 def load(
     model: Module, path: str | Path, strict: bool = True, check_finite: bool = False
 ) -> tuple[list[str], list[str]]:
-    """Read parameters into `model`: all of them, or after a complaint none.
+    """Read parameters of a file into a model: all of them, or after an error none.
 
     Args:
         strict: names in the file must be exactly the model's.
@@ -73,6 +81,11 @@ def load(
         CheckpointError: the file is damaged, or is of another model; every difference is listed.
         MissingExtra: safetensors is not installed.
         OSError: the file cannot be read.
+    Example:
+        >>> model = nn.Linear(3, 2)
+        >>> nn.save(model, "linear.safetensors")
+        >>> nn.load(model, "linear.safetensors", strict=False)
+        ([], [])
     """
     if not isinstance(model, Module):
         raise CallError(

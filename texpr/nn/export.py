@@ -21,10 +21,8 @@ def export(
     weights: str = "inside",
     name: str = "network",
 ) -> None:
-    """Write what a network computes on inputs of the shapes of `example` as a C function that needs
-    neither Python nor texpr.
-
-        nn.export(model.eval(), "digits.a", x[:1], header="digits.h", name="digits")
+    """Write a network's forward pass on inputs of the shapes of `example` as a C function that
+    needs neither Python nor texpr.
 
     Args:
         path: its suffix says what is written: `.o` an object, `.a` a static library, `.so` a shared
@@ -42,6 +40,11 @@ def export(
             suffix.
         ResourceError: a tool that the form needs is not installed.
         OSError: the files cannot be written.
+    Example:
+        >>> model = nn.Linear(3, 2).eval()
+        >>> nn.export(model, "linear.o", np.zeros((1, 3), np.float32), header="linear.h", name="linear")
+        >>> "texpr_linear" in open("linear.h").read()
+        True
     """
     trained = next((n or type(model).__name__ for n, m in model.named_modules() if m.training), None)
     if trained is not None:

@@ -31,19 +31,48 @@ def _fill(tensor: Filled, values: object) -> Filled:
 
 
 def uniform_(tensor: Filled, a: float = 0.0, b: float = 1.0) -> Filled:
-    """Even over a <= x < b."""
+    """Uniform distribution over `a <= x < b`.
+
+    Args:
+        a, b: the ends.
+    Raises: nothing of its own.
+    Example:
+        >>> w = nn.init.uniform_(nn.Parameter(np.zeros((2, 3), np.float32)))
+        >>> bool((w.data >= 0).all() and (w.data < 1).all())
+        True
+    """
     return _fill(tensor, generator().uniform(a, b, tensor.shape))
 
 
 def normal_(tensor: Filled, mean: float = 0.0, std: float = 1.0) -> Filled:
-    """Normally distributed."""
+    """Normal distribution.
+
+    Args:
+        mean, std: the mean and the standard deviation.
+    Raises: nothing of its own.
+    Example:
+        >>> w = nn.init.normal_(nn.Parameter(np.zeros((2, 3), np.float32)), std=0.1)
+        >>> w.shape
+        (2, 3)
+    """
     return _fill(tensor, generator().normal(mean, std, tensor.shape))
 
 
 def trunc_normal_(
     tensor: Filled, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0
 ) -> Filled:
-    """Normally distributed, but within a..b: what falls outside is drawn again."""
+    """Truncated normal distribution: numbers outside of a..b are drawn again.
+
+    Args:
+        mean, std: the mean and the standard deviation before.
+        a, b: the ends.
+    Raises:
+        CallError: nearly nothing of the distribution is within a..b.
+    Example:
+        >>> w = nn.init.trunc_normal_(nn.Parameter(np.zeros((2, 3), np.float32)), a=-0.5, b=0.5)
+        >>> bool((abs(w.data) <= 0.5).all())
+        True
+    """
     values = generator().normal(mean, std, tensor.shape)
     if not a < b or max(a - mean, mean - b) > 6 * std:
         raise CallError(
@@ -56,30 +85,68 @@ def trunc_normal_(
 
 
 def constant_(tensor: Filled, val: float) -> Filled:
-    """All elements val."""
+    """Constant: all elements `val`.
+
+    Raises: nothing of its own.
+    Example:
+        >>> w = nn.init.constant_(nn.Parameter(np.zeros((2, 3), np.float32)), 3.0)
+        >>> w.data.tolist()
+        [[3.0, 3.0, 3.0], [3.0, 3.0, 3.0]]
+    """
     return _fill(tensor, val)
 
 
 def ones_(tensor: Filled) -> Filled:
-    """All elements 1."""
+    """Constant 1.
+
+    Raises: nothing of its own.
+    Example:
+        >>> w = nn.init.ones_(nn.Parameter(np.zeros((2, 3), np.float32)))
+        >>> w.data.tolist()
+        [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]
+    """
     return _fill(tensor, 1)
 
 
 def zeros_(tensor: Filled) -> Filled:
-    """All elements 0."""
+    """Constant 0.
+
+    Raises: nothing of its own.
+    Example:
+        >>> w = nn.init.zeros_(nn.Parameter(np.zeros((2, 3), np.float32)))
+        >>> w.data.tolist()
+        [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+    """
     return _fill(tensor, 0)
 
 
 def eye_(tensor: Filled) -> Filled:
-    """The unit matrix."""
+    """Unit matrix.
+
+    Raises:
+        CallError: the tensor is no matrix.
+    Example:
+        >>> w = nn.init.eye_(nn.Parameter(np.zeros((2, 3), np.float32)))
+        >>> w.data.tolist()
+        [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
+    """
     _rank("eye_", tensor, 2, 2)
     rows, columns = tensor.shape
     return _fill(tensor, np.eye(rows, columns))
 
 
 def dirac_(tensor: Filled, groups: int = 1) -> Filled:
-    """A convolution's weight that keeps as many channels as it can: 1 in the middle of the
-    window for equal channels.
+    """Identity of a convolution: 1 in the middle of the window for equal channels, as many as there
+    are.
+
+    Args:
+        groups: groups of channels that see only each other.
+    Raises:
+        CallError: the tensor has no 3 to 5 axes, or channels cannot be divided into groups.
+    Example:
+        >>> w = nn.init.dirac_(nn.Parameter(np.zeros((2, 2, 3), np.float32)))
+        >>> w.data[:, :, 1].tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
     """
     _rank("dirac_", tensor, 3, 5)
     if tensor.shape[0] % groups:
@@ -96,8 +163,13 @@ def dirac_(tensor: Filled, groups: int = 1) -> Filled:
 
 
 def fans(shape: Sequence[int]) -> tuple[int, int]:
-    """Fan-in and fan-out of a layer with this weight (out, in, ...): numbers of inputs per output
-    and of outputs per input.
+    """Fan-in and fan-out of a weight (out, in, ...): inputs per output and outputs per input.
+
+    Raises:
+        CallError: the shape has fewer than 2 axes.
+    Example:
+        >>> nn.init.fans((8, 3, 5, 5))
+        (75, 200)
     """
     if len(shape) < 2:
         raise CallError(
@@ -107,27 +179,59 @@ def fans(shape: Sequence[int]) -> tuple[int, int]:
 
 
 def xavier_uniform_(tensor: Filled, gain: float = 1.0) -> Filled:
-    """Even within gain sqrt(6 / (fan in + fan out)). Glorot and Bengio, Understanding the
-    Difficulty, 2010.
+    """Glorot initialization: uniform within `gain sqrt(6 / (fan in + fan out))`.
+
+    Glorot and Bengio, Understanding the Difficulty of Training Deep Feedforward Neural Networks,
+    2010.
+
+    Args:
+        gain: a factor, see `calculate_gain`.
+    Raises:
+        CallError: the tensor has fewer than 2 axes.
+    Example:
+        >>> w = nn.init.xavier_uniform_(nn.Parameter(np.zeros((2, 3), np.float32)))
+        >>> bool((abs(w.data) <= (6 / 5) ** 0.5).all())
+        True
     """
     bound = gain * sqrt(6 / sum(fans(tensor.shape)))
     return uniform_(tensor, -bound, bound)
 
 
 def xavier_normal_(tensor: Filled, gain: float = 1.0) -> Filled:
-    """Normal with deviation gain sqrt(2 / (fan in + fan out)), from the same paper."""
+    """Glorot initialization: normal with deviation `gain sqrt(2 / (fan in + fan out))`.
+
+    Glorot and Bengio, Understanding the Difficulty of Training Deep Feedforward Neural Networks,
+    2010.
+
+    Args:
+        gain: a factor, see `calculate_gain`.
+    Raises:
+        CallError: the tensor has fewer than 2 axes.
+    Example:
+        >>> w = nn.init.xavier_normal_(nn.Parameter(np.zeros((2, 3), np.float32)))
+        >>> w.shape
+        (2, 3)
+    """
     return normal_(tensor, 0.0, gain * sqrt(2 / sum(fans(tensor.shape))))
 
 
 def kaiming_uniform_(
     tensor: Filled, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu"
 ) -> Filled:
-    """Even within gain sqrt(3 / fan). He et al., Delving Deep into Rectifiers, 2015.
+    """He initialization: uniform within `gain sqrt(3 / fan)`.
+
+    He et al., Delving Deep into Rectifiers, 2015.
 
     Args:
         a: the slope of leaky_relu for negative numbers; torch's layers take sqrt(5).
         mode: "fan_in" or "fan_out".
-        nonlinearity: see `calculate_gain`.
+        nonlinearity: the function behind the layer, see `calculate_gain`.
+    Raises:
+        CallError: the tensor has fewer than 2 axes, or an unknown word.
+    Example:
+        >>> w = nn.init.kaiming_uniform_(nn.Parameter(np.zeros((2, 3), np.float32)), nonlinearity="relu")
+        >>> bool((abs(w.data) <= 2**0.5).all())
+        True
     """
     bound = sqrt(3.0) * _deviation(tensor.shape, a, mode, nonlinearity)
     return uniform_(tensor, -bound, bound)
@@ -136,7 +240,21 @@ def kaiming_uniform_(
 def kaiming_normal_(
     tensor: Filled, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu"
 ) -> Filled:
-    """Normal with deviation gain / sqrt(fan), as kaiming_uniform_."""
+    """He initialization: normal with deviation `gain / sqrt(fan)`.
+
+    He et al., Delving Deep into Rectifiers, 2015.
+
+    Args:
+        a: the slope of leaky_relu for negative numbers; torch's layers take sqrt(5).
+        mode: "fan_in" or "fan_out".
+        nonlinearity: the function behind the layer, see `calculate_gain`.
+    Raises:
+        CallError: the tensor has fewer than 2 axes, or an unknown word.
+    Example:
+        >>> w = nn.init.kaiming_normal_(nn.Parameter(np.zeros((2, 3), np.float32)), nonlinearity="relu")
+        >>> w.shape
+        (2, 3)
+    """
     return normal_(tensor, 0.0, _deviation(tensor.shape, a, mode, nonlinearity))
 
 
@@ -147,8 +265,18 @@ def _deviation(shape: Sequence[int], a: float, mode: str, nonlinearity: str) -> 
 
 
 def orthogonal_(tensor: Filled, gain: float = 1) -> Filled:
-    """Rows, or columns where there are fewer, at right angles: the Q of a random matrix. Saxe et
-    al., Exact Solutions, 2013.
+    """Orthogonal rows, or columns where there are fewer: the Q of a random matrix.
+
+    Saxe, McClelland and Ganguli, Exact Solutions to the Nonlinear Dynamics of Learning, 2013.
+
+    Args:
+        gain: a factor.
+    Raises:
+        CallError: the tensor has fewer than 2 axes.
+    Example:
+        >>> w = nn.init.orthogonal_(nn.Parameter(np.zeros((2, 3), np.float32)))
+        >>> bool(np.allclose(w.data @ w.data.T, np.eye(2), atol=1e-5))
+        True
     """
     if tensor.ndim < 2:
         raise CallError(
@@ -162,8 +290,19 @@ def orthogonal_(tensor: Filled, gain: float = 1) -> Filled:
 
 
 def sparse_(tensor: Filled, sparsity: float, std: float = 0.01) -> Filled:
-    """Normal, but for the share `sparsity` of each column, which is 0. Martens, Deep Learning
-    via Hessian-Free Optimization, 2010.
+    """Sparse initialization: normal, but for the share `sparsity` of each column, which is 0.
+
+    Martens, Deep Learning via Hessian-Free Optimization, 2010.
+
+    Args:
+        sparsity: the share of zeros of each column.
+        std: the standard deviation of the others.
+    Raises:
+        CallError: the tensor is no matrix.
+    Example:
+        >>> w = nn.init.sparse_(nn.Parameter(np.zeros((4, 3), np.float32)), sparsity=0.5)
+        >>> (w.data == 0).sum(axis=0).tolist()
+        [2, 2, 2]
     """
     _rank("sparse_", tensor, 2, 2)
     values = generator().normal(0.0, std, tensor.shape)
@@ -173,8 +312,17 @@ def sparse_(tensor: Filled, sparsity: float, std: float = 0.01) -> Filled:
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """By how much a function makes the deviation smaller: what its layer's first values are
-    multiplied by, as torch has it.
+    """Gain of a nonlinearity: the factor that makes up for its shrinking of the deviation, as torch
+    has it.
+
+    Args:
+        nonlinearity: its name, such as "relu" or "tanh".
+        param: the negative slope of leaky_relu.
+    Raises:
+        CallError: there is no gain for that name.
+    Example:
+        >>> round(nn.init.calculate_gain("relu"), 4)
+        1.4142
     """
     match nonlinearity:
         case (

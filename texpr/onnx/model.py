@@ -22,10 +22,7 @@ from texpr.support.frozen_dataclass import frozen
 
 
 def load(source: Any, dims: Mapping[str, int] | None = None) -> OnnxModel:
-    """A model in ONNX as a module.
-
-        model = tx.onnx.load("digits.onnx")
-        scores = model(images)
+    """Model in ONNX as a module.
 
     Args:
         source: a path, the bytes of a file, or an onnx.ModelProto.
@@ -38,20 +35,33 @@ def load(source: Any, dims: Mapping[str, int] | None = None) -> OnnxModel:
         ResourceError: it is larger or nested deeper than the limits.
         MissingExtra: the library onnx is not installed.
         OSError: the file cannot be read.
+    Example:
+        >>> model = nn.Linear(3, 2)
+        >>> tx.onnx.save(model, "linear.onnx", np.zeros((1, 3), np.float32), dims={"input": {0: "batch"}})
+        >>> loaded = tx.onnx.load("linear.onnx")
+        >>> loaded(np.zeros((4, 3), np.float32)).shape
+        (4, 2)
     """
     path = None if isinstance(source, bytes | bytearray | memoryview) else source
     return OnnxModel(read_model(source), dims or {}, path)
 
 
 class OnnxModel(Module):
-    """Result of `load`: called on arrays by position or by name, it computes the model's outputs.
+    """Module that `load` gives: called on arrays by position or by name, it computes the model's
+    outputs.
 
     Initializers of floats are parameters under their names, running statistics and scales of
     quantization are buffers; others are constants. An input or a parameter whose values decide
-    shapes or branches is known to the program: there is one for each of its values.
+    shapes or branches is known to the program: there is one program for each of its values.
 
     Attributes:
         inputs, outputs: names.
+    Example:
+        >>> model = nn.Linear(3, 2)
+        >>> tx.onnx.save(model, "linear.onnx", np.zeros((1, 3), np.float32), dims={"input": {0: "batch"}})
+        >>> loaded = tx.onnx.load("linear.onnx")
+        >>> isinstance(loaded, tx.onnx.OnnxModel), loaded.inputs
+        (True, ('input',))
     """
 
     def __init__(self, proto: Any, dims: Mapping[str, int], path: Any = None) -> None:

@@ -48,8 +48,6 @@ def save(
 ) -> None:
     """Write what a module or a function computes as a model in ONNX.
 
-        tx.onnx.save(model, "digits.onnx", images[:1], dims={"x": {0: "batch"}})
-
     The program is captured on the example: its dtypes and shapes count, not its values. Modules are
     saved as they are after `eval()`. Parameters and buffers are initializers under their names. The
     file is there whole or not at all.
@@ -59,15 +57,20 @@ def save(
         example: one array, or a tuple of the positional arguments.
         opset: version of ONNX's operators, 21 or later.
         dims: by input and axis, names of dimensions whose extents the model does not fix.
-        inputs, outputs: names; those of the parameters of `forward` or the function, and `y` or
-        `y0`, `y1`, ... without them (those that an
-            input or a parameter does not have already).
+        inputs, outputs: names. Without them, inputs have the names of the parameters of `forward`
+            or the function, outputs are `y`, or `y0`, `y1`, ...
     Raises:
         UnsupportedOp: operators that ONNX has nothing for; all of them are listed.
         CallError: arguments that do not fit, or a program that depends on a named dimension.
         ResourceError: the model would be above 2 GiB.
         MissingExtra: the library onnx is not installed.
         OSError: the file cannot be written.
+    Example:
+        >>> model = nn.Linear(3, 2)
+        >>> tx.onnx.save(model, "linear.onnx", np.zeros((1, 3), np.float32), dims={"input": {0: "batch"}})
+        >>> loaded = tx.onnx.load("linear.onnx")
+        >>> loaded.inputs, loaded.outputs
+        (('input',), ('y',))
     """
     onnx = library()
     newest = min(NEWEST, onnx.defs.onnx_opset_version())

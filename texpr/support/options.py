@@ -372,5 +372,11 @@ def options(**changes: object) -> Scope:
 
     Raises:
         CallError: an unknown name, or a value that does not fit.
+    Example:
+        >>> with tx.options(threads=1):
+        ...     y = tx.ones(3) + 1
+        ...     total = y.sum().item()
+        >>> total
+        6.0
     """
     return Scope({name: _checked(name, value, name) for name, value in changes.items()})

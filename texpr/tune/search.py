@@ -116,11 +116,11 @@ def tune(
     is faster.
 
     Args:
-        trials: how many schedules to measure.
+        trials: the number of schedules to measure.
         strategy: `model` (fits times to what is known of the loops), `genetic` or `random`.
         schedule, space: a function `schedule(s, **parameters)` that applies steps, and per
-        parameter the values to try; the default
-            schedule with other tile sizes, and with some steps left out, unless given.
+            parameter the values to try. Without them, the default schedule is tried with other tile
+            sizes, and with some steps left out.
         seed: the same seed tries the same schedules, as far as their times agree.
         timeout: seconds that one trial may take.
         executor: runs trials, several at once; any `concurrent.futures.Executor`.
@@ -130,6 +130,11 @@ def tune(
     Raises:
         CallError: a size is missing, the space makes no sense, or nothing in it is legal.
         KeyboardInterrupt: Ctrl-C; what was measured until then is recorded.
+    Example:
+        >>> dot = tx.op("op dot(A: f32[N], B: f32[N]) -> C: f32 { C = sum(k: A[k] * B[k]) }")
+        >>> tuned = tx.tune(dot, N=512, trials=2, keep=False, progress=False)
+        >>> len(tuned.trials) <= 2, tuned.seconds > 0
+        (True, True)
     """
     search = _Search(op, options, schedule, space, seed, keep)
     if strategy not in STRATEGIES:

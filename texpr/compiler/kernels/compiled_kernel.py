@@ -34,8 +34,7 @@ MOST_SHAPES = 1024
 
 @suggests({})
 class CompiledKernel(CodeListings, callable.Callable):
-    """A kernel for one target. Call it on NumPy arrays: inputs, then optionally outputs (or
-    `out=`).
+    """Kernel for one target. Call it on NumPy arrays: inputs, then optionally outputs (or `out=`).
 
     Attributes:
         name: of the operator.
@@ -45,6 +44,13 @@ class CompiledKernel(CodeListings, callable.Callable):
         symbolic: the others.
         native: its machine code in this process.
         c_code: its code for C.
+    Raises:
+        CallError: arguments that do not fit.
+    Example:
+        >>> dot = tx.op("op dot(A: f32[N], B: f32[N]) -> C: f32 { C = sum(k: A[k] * B[k]) }")
+        >>> kernel = tx.schedule(dot, N=2).auto().compile()
+        >>> kernel.name, float(kernel(np.float32([1, 2]), np.float32([3, 4])))
+        ('dot', 11.0)
     """
 
     def __init__(

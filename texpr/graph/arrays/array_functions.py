@@ -144,7 +144,13 @@ def test(name: str, x: Any) -> Any:
 
 
 def where(condition: object, a: object, b: object) -> Any:
-    """`a` where the condition holds, `b` elsewhere."""
+    """Elements of `a` where the condition holds, of `b` elsewhere; all three broadcast.
+
+    Example:
+        >>> x = tx.tensor([-1, 2])
+        >>> tx.where(x > 0, x, 0)
+        tensor([0, 2], i64[2])
+    """
     c, x, y = operand(condition), operand(a), operand(b)
     if is_number(c) or dtype_of(c) != BOOL:
         raise CallError(

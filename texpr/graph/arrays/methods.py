@@ -218,7 +218,7 @@ class ArrayMethods(ArrayOperators, TorchMethods, SortingMethods, Elementary, Sha
 
     @recorded
     def reshape(self, *shape: Any, order: str = "C") -> Self:
-        """The same elements in the order of memory; one extent may be -1."""
+        """The same elements in another shape, in the order of memory; one extent may be -1."""
         if order != "C":
             raise CallError(
                 f"elements are in the order C of memory, not {order!r}",
@@ -293,8 +293,8 @@ class ArrayMethods(ArrayOperators, TorchMethods, SortingMethods, Elementary, Sha
     def sum(
         self, axis: Axis = None, keepdims: bool = False, *, dtype: object = None, out: None = None
     ) -> Self:
-        """Over some axes, or all; integers become i64, or u64. `dtype` is what the elements are
-        converted to first.
+        """The sum over some axes, or all; integers become i64, or u64. `dtype` is what the elements
+        are converted to first.
         """
         return array_functions.reduce("sum", self, axis, keepdims, dtype, out)
 
@@ -309,7 +309,7 @@ class ArrayMethods(ArrayOperators, TorchMethods, SortingMethods, Elementary, Sha
     def mean(
         self, axis: Axis = None, keepdims: bool = False, *, dtype: object = None, out: None = None
     ) -> Self:
-        """Over some axes, or all; integers become f64."""
+        """The mean over some axes, or all; integers become f64."""
         return array_functions.reduce("mean", self, axis, keepdims, dtype, out)
 
     @recorded
@@ -399,7 +399,7 @@ class ArrayMethods(ArrayOperators, TorchMethods, SortingMethods, Elementary, Sha
         return binary.apply_binary("minimum", self, other)
 
     def round(self, decimals: int = 0, out: None = None) -> Self:
-        """To the nearest multiple of 10^-decimals, ties to even."""
+        """Rounded to the nearest multiple of 10^-decimals, ties to even."""
         return array_functions.rounded(self, decimals, out)
 
     @recorded
@@ -423,11 +423,11 @@ class ArrayMethods(ArrayOperators, TorchMethods, SortingMethods, Elementary, Sha
         )
 
     def abs(self) -> Self:
-        """Without the sign."""
+        """The absolute value."""
         return abs(self)
 
     def square(self) -> Self:
-        """Times itself."""
+        """x times itself."""
         return array_functions.unary("square", "{0} * {0}", self, I8 if self.dtype == BOOL else self.dtype)
 
     def relu(self) -> Self:

@@ -40,10 +40,13 @@ def full(
     device: str | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A tensor of one number; f32 for a float, i64 for an integer, bool for a truth value.
+    """Tensor of one number; f32 for a float, i64 for an integer, bool for a truth value.
 
     Args:
         size: the shape.
+    Example:
+        >>> tx.full((2,), 7)
+        tensor([7, 7], i64[2])
     """
     t = named(dtype) if dtype is not None else _of_number(fill_value)
     return _made(
@@ -57,51 +60,87 @@ def full(
 def zeros(
     *size: Any, dtype: object = "f32", device: str | None = None, requires_grad: bool = False
 ) -> Tensor:
-    """A tensor of zeros.
+    """Tensor of zeros.
 
     Args:
         size: the extents, as numbers or as one tuple.
+        dtype: a name such as "f32".
+        device: where the tensor lies, a name; None for what `options(device=...)` says.
+        requires_grad: True if `backward()` computes the derivative in it.
+    Example:
+        >>> tx.zeros(2, 3).shape
+        (2, 3)
     """
     return full(extents(size), 0, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 def ones(*size: Any, dtype: object = "f32", device: str | None = None, requires_grad: bool = False) -> Tensor:
-    """A tensor of ones; arguments as of `zeros`."""
+    """Tensor of ones; arguments as of `zeros`.
+
+    Example:
+        >>> tx.ones(2).tolist()
+        [1.0, 1.0]
+    """
     return full(extents(size), 1, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 def empty(
     *size: Any, dtype: object = "f32", device: str | None = None, requires_grad: bool = False
 ) -> Tensor:
-    """A tensor whose values nobody should rely on: zeros. Arguments as of `zeros`."""
+    """Tensor whose values nobody should rely on: zeros. Arguments as of `zeros`.
+
+    Example:
+        >>> tx.empty(2, 3).shape
+        (2, 3)
+    """
     return zeros(*size, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 def zeros_like(
     x: Any, *, dtype: object = None, device: str | None = None, requires_grad: bool = False
 ) -> Tensor:
-    """Zeros in the shape, dtype and place of another tensor."""
+    """Zeros in the shape, dtype and place of another tensor.
+
+    Example:
+        >>> tx.zeros_like(tx.tensor([5, 6]))
+        tensor([0, 0], i64[2])
+    """
     return full_like(x, 0, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 def ones_like(
     x: Any, *, dtype: object = None, device: str | None = None, requires_grad: bool = False
 ) -> Tensor:
-    """Ones in the shape, dtype and place of another tensor."""
+    """Ones in the shape, dtype and place of another tensor.
+
+    Example:
+        >>> tx.ones_like(tx.tensor([5, 6]))
+        tensor([1, 1], i64[2])
+    """
     return full_like(x, 1, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 def empty_like(
     x: Any, *, dtype: object = None, device: str | None = None, requires_grad: bool = False
 ) -> Tensor:
-    """A tensor whose values nobody should rely on, in the shape of another: zeros."""
+    """Tensor whose values nobody should rely on, in the shape of another: zeros.
+
+    Example:
+        >>> tx.empty_like(tx.tensor([5, 6])).shape
+        (2,)
+    """
     return full_like(x, 0, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 def full_like(
     x: Any, fill_value: float, *, dtype: object = None, device: str | None = None, requires_grad: bool = False
 ) -> Tensor:
-    """One number in the shape, dtype and place of another tensor."""
+    """One number in the shape, dtype and place of another tensor.
+
+    Example:
+        >>> tx.full_like(tx.tensor([5, 6]), 7)
+        tensor([7, 7], i64[2])
+    """
     given = array_functions.operand(x)
     t = named(dtype) if dtype is not None else array_functions.dtype_of(given)
     place = getattr(given, "device", None) if device is None else device
@@ -118,10 +157,16 @@ def arange(
     device: str | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """start, start + step, ... below `stop`; from 0 if one number is given. i64 for integers, else f32.
+    """Numbers at equal distances: start, start + step, ... below `stop`; from 0 if one number is
+    given.
+
+    i64 for integers, else f32.
 
     Raises:
         CallError: the step is 0.
+    Example:
+        >>> tx.arange(2, 8, 3)
+        tensor([2, 5], i64[2])
     """
     first, end = (0, start) if stop is None else (start, stop)
     if not step:
@@ -141,8 +186,12 @@ def linspace(
     device: str | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """`num` numbers at equal distances from `start` to `stop`, that one included unless `endpoint` is
-    False.
+    """`num` numbers at equal distances from `start` to `stop`, that one included unless `endpoint`
+    is False.
+
+    Example:
+        >>> tx.linspace(0, 1, 3)
+        tensor([0. , 0.5, 1. ], f32[3])
     """
     return _made(np.linspace(start, stop, num, endpoint=endpoint), named(dtype), device, requires_grad)
 
@@ -156,15 +205,25 @@ def eye(
     device: str | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A matrix of n rows and m columns (n) with ones on a diagonal, `k` places right of the main one."""
+    """Matrix of n rows and m columns (n unless given) with ones on a diagonal, `k` places right of
+    the main one.
+
+    Example:
+        >>> tx.eye(2).tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
+    """
     return _made(np.eye(n, m, k), named(dtype), device, requires_grad)
 
 
 def concat(tensors: Sequence[Any], axis: int | None = 0, *, dim: int | None = None) -> Tensor:
-    """Tensors one behind the other along an axis; None makes lines of them first. `dim` is `axis`.
+    """Tensors one behind the other along an axis; None flattens them first. `dim` is another name
+    of `axis`.
 
     Raises:
         CallError: no tensors, or their shapes do not fit.
+    Example:
+        >>> tx.cat([tx.tensor([1, 2]), tx.tensor([3])])
+        tensor([1, 2, 3], i64[3])
     """
     return _joined(np.concatenate, tensors, axis if dim is None else dim)
 
@@ -173,10 +232,13 @@ cat = concat
 
 
 def stack(tensors: Sequence[Any], axis: int = 0, *, dim: int | None = None) -> Tensor:
-    """Tensors of one shape side by side along a new axis. `dim` is `axis`.
+    """Tensors of one shape side by side along a new axis. `dim` is another name of `axis`.
 
     Raises:
         CallError: no tensors, or their shapes differ.
+    Example:
+        >>> tx.stack([tx.tensor([1, 2]), tx.tensor([3, 4])], axis=1).tolist()
+        [[1, 3], [2, 4]]
     """
     return _joined(np.stack, tensors, axis if dim is None else dim)
 
@@ -187,6 +249,10 @@ def meshgrid(*tensors: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
 
     Raises:
         CallError: a tensor with several axes.
+    Example:
+        >>> x, y = tx.meshgrid(tx.arange(3), tx.arange(2))
+        >>> x.shape, y.tolist()
+        ((2, 3), [[0, 0, 0], [1, 1, 1]])
     """
     if indexing not in ("xy", "ij"):
         raise CallError(f"indexing is {indexing!r}", code="arguments", help='"xy" or "ij"')

@@ -324,19 +324,28 @@ def jit(function: Callable[..., Any] | None = None, *, static: str | Collection[
     """Compile a function of tensors as a whole.
 
     On the first call with arguments of a structure (shapes, dtypes, nesting), the function runs on
-    tensors without values; what it computes becomes one plan of fused kernels. Calls of that
-    structure then are one native call, without Python between kernels. Arrays and numbers anywhere
-    in dicts, lists, tuples and data classes are arguments; strings, None and objects are part of
-    the structure, and so are arguments named in `static`. The results are tensors, nested as the
-    function returned them. Python's `if` and `for` on values are not possible inside, on shapes and
-    static arguments they are. Side effects happen while tracing only, but for assignments to
-    variables (`parameter.data = value`), which every call makes. Modules that it calls may change
+    tensors without values. What it computes becomes one plan of fused kernels. Calls of that
+    structure then are one native call, without Python between kernels. The results are tensors,
+    nested as the function returned them.
+
+    Arrays and numbers anywhere in dicts, lists, tuples and data classes are arguments. Strings,
+    None and objects are part of the structure, and so are arguments named in `static`. Python's
+    `if` and `for` are possible on shapes and static arguments, not on values.
+
+    Side effects happen while tracing only, but for assignments to variables
+    (`parameter.data = value`), which every call makes. Modules that the function calls may change
     between calls: in another mode, or with other parts, it is traced anew.
 
     Args:
         static: names of parameters whose values the function sees; each value is traced on its own.
     Raises:
         CallError: `static` names no parameter.
+    Example:
+        >>> @tx.jit
+        ... def normalized(x):
+        ...     return (x - x.mean()) / x.std()
+        >>> normalized(tx.tensor([1.0, 3.0]))
+        tensor([-1.,  1.], f64[2])
     """
     if function is None:
         return lambda f: Jitted(f, static)

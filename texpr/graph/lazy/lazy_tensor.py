@@ -101,7 +101,7 @@ class Engine(Protocol):
 
 
 class Tensor(TensorValues, InPlaceOperators):
-    """An array with NumPy's semantics that computes when its values are looked at.
+    """Array with NumPy's semantics that computes when its values are looked at.
 
     Operators of `texpr.ops` and those made by `tx.op` take it as well. Slices and reshapes are
     values of their own, never views; `x[...] = v` and `x += y` give `x` another value and leave
@@ -109,9 +109,14 @@ class Tensor(TensorValues, InPlaceOperators):
 
     Attributes:
         shape, dtype, device: known without computing; `dtype` is one of texpr, `device` the name of
-        where the values are.
-        requires_grad: whether `backward()` computes the derivative in this tensor.
+            where the values are.
+        requires_grad: True if `backward()` computes the derivative in this tensor.
         grad: the derivatives that `backward()` has added up; None before.
+    Example:
+        >>> x = tx.tensor([1.0, 2.0], requires_grad=True)
+        >>> (x * x).sum().backward()
+        >>> x.grad
+        tensor([2., 4.], f64[2])
     """
 
     __slots__ = (
@@ -505,7 +510,15 @@ def leaf_of(variable: Variable) -> Tensor:
 
 
 def no_grad() -> AbstractContextManager[None]:
-    """Within the block, no gradient flows through what is computed."""
+    """Block in which no gradient flows through what is computed.
+
+    Example:
+        >>> x = tx.ones(2, requires_grad=True)
+        >>> with tx.no_grad():
+        ...     y = x * 2
+        >>> y.requires_grad
+        False
+    """
     return recording(False)
 
 

@@ -25,7 +25,7 @@ from texpr.support.suggest import known_arguments
 def tensor(
     data: object, dtype: object = None, requires_grad: bool = False, device: str | None = None
 ) -> Tensor:
-    """An array, a number, nested lists or a tensor of another library as a tensor.
+    """Tensor of an array, a number, nested lists or a tensor of another library.
 
     A contiguous array of a dtype that texpr has shares its memory. A variable passes gradients on,
     as in any expression.
@@ -39,6 +39,10 @@ def tensor(
         CallError: no array, or of a dtype that texpr does not have; values beyond the range of
             `dtype`, which `astype` converts.
         ResourceError: the device cannot be used here, or has not enough memory.
+    Example:
+        >>> x = tx.tensor([[1.0, 2.0]], dtype="f32", requires_grad=True)
+        >>> x.shape, x.dtype.name
+        ((1, 2), 'f32')
     """
     if isinstance(data, Variable) and not requires_grad:
         found = value_of(data) if dtype is None else value_of(data).astype(dtype)
@@ -109,11 +113,14 @@ def of_bits(
 
 
 def from_dlpack(data: Any) -> Tensor:
-    """A tensor over the memory of another library's tensor, where that lies.
+    """Tensor over the memory of another library's tensor, where that lies.
 
     Raises:
         CallError: it is of a dtype or layout that DLPack cannot hand over.
         ResourceError: it lies on a device that cannot be used here.
+    Example:
+        >>> tx.from_dlpack(np.arange(3))
+        tensor([0, 1, 2], i64[3])
     """
     try:
         array, t = taken_over(data)

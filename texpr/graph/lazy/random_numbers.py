@@ -30,11 +30,19 @@ _state = _State()
 
 
 def manual_seed(seed: int) -> np.random.Generator:
-    """Start this thread's generator anew: of `rand` and its kin, and of the first values of layers. It
-    begins with seed 0, so a program without seeds repeats itself too.
+    """Start this thread's generator anew: of `rand` and its kin, and of the initial values of
+    layers.
+
+    It begins with seed 0, so a program without seeds repeats itself too.
 
     Raises:
         CallError: no integer of at least 0.
+    Example:
+        >>> generator = tx.manual_seed(1)
+        >>> first = tx.rand(3).tolist()
+        >>> generator = tx.manual_seed(1)
+        >>> tx.rand(3).tolist() == first
+        True
     """
     _state.generator = _seeded(seed)
     return _state.generator
@@ -58,11 +66,14 @@ def rand(
     device: str | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Numbers that are even over 0 <= x < 1.
+    """Uniform random numbers: `0 <= x < 1`.
 
     Args:
         shape: the extents, as numbers or as one tuple.
         seed: of a generator of this call's own; None for the one of this thread (`manual_seed`).
+    Example:
+        >>> tx.rand(2, 3, seed=1).shape
+        (2, 3)
     """
     return _floats(_source(seed).random(extents(shape)), dtype, device, requires_grad)
 
@@ -74,7 +85,12 @@ def randn(
     device: str | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Normal numbers with mean 0 and variance 1; arguments as of `rand`."""
+    """Normal random numbers with mean 0 and variance 1; arguments as of `rand`.
+
+    Example:
+        >>> tx.randn(2, 3, seed=1).shape
+        (2, 3)
+    """
     return _floats(_source(seed).standard_normal(extents(shape)), dtype, device, requires_grad)
 
 
@@ -87,12 +103,16 @@ def randint(
     dtype: object = "i64",
     device: str | None = None,
 ) -> Tensor:
-    """Integers that are even over low <= n < high, or below `low` if that is the only bound.
+    """Uniform random integers: `low <= n < high`, or below `low` if that is the only bound.
 
     Args:
         size: the shape.
     Raises:
         CallError: there is no integer between the bounds, or one does not fit `dtype`.
+    Example:
+        >>> n = tx.randint(1, 7, (100,))
+        >>> bool((n >= 1).all()), bool((n <= 6).all())
+        (True, True)
     """
     if isinstance(high, tuple | list):  # torch's randint(high, size)
         high, size = None, high
@@ -105,7 +125,12 @@ def randint(
 
 
 def randperm(n: int, *, seed: int | None = None, device: str | None = None) -> Tensor:
-    """0 to n - 1 in a random order, i64."""
+    """Random permutation of 0 to n - 1, i64.
+
+    Example:
+        >>> sorted(tx.randperm(4).tolist())
+        [0, 1, 2, 3]
+    """
     drawn = _source(seed).permutation(n).astype(np.int64)
     return of_bits(drawn, named("i64"), False, current().device if device is None else device)
 

@@ -196,14 +196,17 @@ def profile() -> Iterator[Profile]:
     """Measure the kernels of all programs that run in the block: networks, training steps, lazy
     tensors, functions under `tx.jit`.
 
-        with tx.profile() as p:
-            trainer.fit(x, y)
-        print(p)                    # per kernel: time, rates, and the share of what the machine can do at best
-        p.save("trace.json")        # for chrome://tracing
+    Printing the result shows per kernel its time, its rates and the share of the machine's limit.
+    `save("trace.json")` writes a trace for chrome://tracing. Kernels run one by one, which costs a
+    few microseconds each. An operator that is called on arrays by itself is no program. The
+    machine's limits are measured when the result is printed, once.
 
-    Kernels run one by one, which costs a few microseconds each. An operator that is called on
-    arrays by itself is no program. How fast the machine can be is measured when the result is
-    printed, once.
+    Example:
+        >>> f = tx.jit(lambda x: (x * x).sum())
+        >>> with tx.profile() as p:
+        ...     y = f(tx.ones(1000)).item()
+        >>> len(p.events) > 0
+        True
     """
     found = Profile()
     token = watching.set(found)

@@ -37,6 +37,19 @@ class Module(KnowsArguments):
     A parameter, buffer or module assigned to an attribute is registered under its name. `forward`
     applies operators of `texpr.ops`, own ones, or other modules; called on arrays it is captured
     once per shapes, compiled, and run.
+
+    Raises: nothing of its own.
+    Example:
+        >>> class Residual(nn.Module):
+        ...     def __init__(self, width):
+        ...         super().__init__()
+        ...         self.linear = nn.Linear(width, width)
+        ...
+        ...     def forward(self, x):
+        ...         return x + tx.ops.relu(self.linear(x))
+        >>> model = Residual(4)
+        >>> model(tx.ones(2, 4)).shape, [name for name, p in model.named_parameters()]
+        ((2, 4), ['linear.weight', 'linear.bias'])
     """
 
     training: bool

@@ -18,8 +18,20 @@ class Parameter(Variable):
     Assign it to an attribute of a module to register it there. It lies on the device that
     `options(device=...)` says.
 
+    Args:
+        data: the first value.
+        requires_grad: False for a parameter that training leaves alone.
+        name: for messages; that of the attribute where it is assigned.
+        dtype: the dtype of data that NumPy lacks: bf16 in 16 bits, floats in 8 bits.
     Attributes:
         grad: what `backward()` of lazy tensors has added up; None before.
+    Raises:
+        CallError: a dtype that texpr does not have.
+    Example:
+        >>> w = nn.Parameter(np.float32([1.0, 2.0]))
+        >>> (w * w).sum().backward()
+        >>> w.grad
+        tensor([2., 4.], f32[2])
     """
 
     __slots__ = ("_grad", "requires_grad")
@@ -45,12 +57,21 @@ class Parameter(Variable):
 
 
 class Buffer(Variable):
-    """A variable that is no parameter, such as a running mean. Assign it to an attribute of a
-    module to register it there.
+    """Variable that is no parameter, such as a running mean.
+
+    Assign it to an attribute of a module to register it there.
 
     Args:
-        persistent: whether `state_dict` has it.
-        dtype: what NumPy cannot say of `data`: bf16 in 16 bits, floats in 8 bits.
+        data: the first value.
+        persistent: True if `state_dict` has it.
+        dtype: the dtype of data that NumPy lacks: bf16 in 16 bits, floats in 8 bits.
+    Raises:
+        CallError: a dtype that texpr does not have.
+    Example:
+        >>> model = nn.Identity()
+        >>> model.scale = nn.Buffer(np.ones(3))
+        >>> sorted(model.state_dict())
+        ['scale']
     """
 
     __slots__ = ("persistent",)

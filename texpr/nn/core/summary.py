@@ -18,17 +18,27 @@ from texpr.support.table import aligned
 
 
 def summary(model: Module, *input_shapes: tuple[int, ...], dtype: str = "f32") -> str:
-    """Layers in the order in which they compute, with output shapes, parameters, and multiply-adds
-    (MACs) of the forward pass.
+    """Table of the layers in the order in which they compute: output shapes, parameters, and
+    multiply-adds (MACs) of the forward pass.
 
     A layer that is used twice is listed twice, its parameters once. A module around others stands
-    behind them, with what is its own: the products of attention, those of a recurrent layer.
+    behind them, with its own share: the products of attention, those of a recurrent layer.
 
     Args:
         input_shapes: of the inputs, batch included.
         dtype: of the inputs.
     Raises:
         CallError: the shapes do not fit the model.
+    Example:
+        >>> print(nn.summary(nn.Sequential(nn.Linear(3, 2), nn.ReLU()), (1, 3)))
+        Sequential
+        -----------------------------------
+        layer      output  parameters  MACs
+        -----------------------------------
+        0: Linear  (1, 2)           8     6
+        1: ReLU    (1, 2)           0     0
+        -----------------------------------
+        total                       8     6
     """
     if not input_shapes or not all(isinstance(s, tuple | list) for s in input_shapes) or dtype not in DTYPES:
         raise CallError(

@@ -34,6 +34,13 @@ class DataLoader:
     Attributes:
         epoch: which epoch is, or will be, iterated over; from 0.
         position: how many of its batches were handed out.
+    Raises:
+        CallError: a data set without a length or examples, or an argument out of its range.
+    Example:
+        >>> data = nn.data.TensorDataset(np.arange(10), np.arange(10) % 2)
+        >>> loader = nn.data.DataLoader(data, batch_size=4, shuffle=True)
+        >>> [len(x) for x, y in loader]
+        [4, 4, 2]
     """
 
     def __init__(
@@ -150,11 +157,15 @@ class DataLoader:
 
 
 def default_collate(examples: list[Any]) -> Any:
-    """Examples as a batch: arrays and numbers are stacked; tuples, lists and dicts stay what they
-    are.
+    """Batch of a list of examples: arrays and numbers are stacked; tuples, lists and dicts keep
+    their structure.
 
     Raises:
         CallError: arrays of different shapes, or what cannot be stacked.
+    Example:
+        >>> x, y = nn.data.default_collate([(np.zeros(3), 0), (np.ones(3), 1)])
+        >>> x.shape, y.tolist()
+        ((2, 3), [0, 1])
     """
     first = examples[0]
     if isinstance(first, dict):

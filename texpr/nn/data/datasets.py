@@ -13,7 +13,19 @@ from texpr.support.errors import CallError
 
 
 class Dataset:
-    """Base of data sets: `len(d)` examples, of which `d[k]` is one."""
+    """Base of data sets: `len(d)` examples, of which `d[k]` is one.
+
+    Raises: nothing of its own.
+    Example:
+        >>> class Squares(nn.data.Dataset):
+        ...     def __len__(self):
+        ...         return 4
+        ...
+        ...     def __getitem__(self, k):
+        ...         return k, k * k
+        >>> [y.tolist() for x, y in nn.data.DataLoader(Squares(), batch_size=2)]
+        [[0, 1], [4, 9]]
+    """
 
     def __getitem__(self, index: int) -> Any:
         raise NotImplementedError(f"{type(self).__name__} has no __getitem__")
@@ -25,8 +37,14 @@ class Dataset:
 class TensorDataset(Dataset):
     """Arrays whose first axes count the examples: an example is a tuple of their rows.
 
+    Args:
+        tensors: arrays of equal extents of axis 0.
     Raises:
         CallError: no arrays, or of different lengths.
+    Example:
+        >>> data = nn.data.TensorDataset(np.arange(10), np.arange(10) % 2)
+        >>> len(data), len(data[3])
+        (10, 2)
     """
 
     def __init__(self, *tensors: Any) -> None:
@@ -51,7 +69,15 @@ class TensorDataset(Dataset):
 
 
 class Subset(Dataset):
-    """Some examples of a data set, in the order of `indices`."""
+    """Some examples of a data set, in the order of `indices`.
+
+    Raises:
+        CallError: an index is outside of the data set.
+    Example:
+        >>> data = nn.data.TensorDataset(np.arange(10), np.arange(10) % 2)
+        >>> len(nn.data.Subset(data, [1, 5]))
+        2
+    """
 
     def __init__(self, dataset: Any, indices: Sequence[int] | np.ndarray) -> None:
         self.dataset, self.indices = dataset, np.asarray(indices, np.int64)
@@ -68,7 +94,15 @@ class Subset(Dataset):
 
 
 class ConcatDataset(Dataset):
-    """Data sets one after the other."""
+    """Data sets one after the other.
+
+    Raises:
+        CallError: there are no data sets.
+    Example:
+        >>> data = nn.data.TensorDataset(np.arange(10), np.arange(10) % 2)
+        >>> len(nn.data.ConcatDataset([data, data]))
+        20
+    """
 
     def __init__(self, datasets: Sequence[Any]) -> None:
         self.datasets = list(datasets)
@@ -96,6 +130,10 @@ def random_split(dataset: Any, lengths: Sequence[float], seed: int = 0) -> list[
         seed: of the drawing.
     Raises:
         CallError: lengths that do not add up.
+    Example:
+        >>> data = nn.data.TensorDataset(np.arange(10), np.arange(10) % 2)
+        >>> [len(part) for part in nn.data.random_split(data, [0.8, 0.2])]
+        [8, 2]
     """
     count = len(dataset)
     counts = [int(n) for n in lengths]

@@ -57,7 +57,24 @@ class _OfLabels(WeightedLoss):
 
 
 class NLLLoss(_OfLabels):
-    """-weight[target] input[target], of log-probabilities."""
+    """Negative log-likelihood: `-weight[target] input[target]` of log-probabilities, over the sum
+    of these weights.
+
+    Args:
+        weight: of each class, a tensor (classes,).
+        ignore_index: a target that counts for nothing.
+        reduction: "mean", "sum" or "none".
+    Shapes:
+        input: (batch, classes, ...), or (classes,)
+        target: (batch, ...), or (), class numbers of any integer type
+        output: (), or the shape of the target without reduction
+    Raises:
+        CallError: a target is neither a class nor `ignore_index`, shapes do not fit, or another
+            reduction.
+    Example:
+        >>> nn.NLLLoss()(tx.tensor([[0.5, 0.5]]).log(), tx.tensor([1]))
+        tensor(0.69314718, f64[])
+    """
 
     def counted(self, input: Any, target: Any, axis: int) -> tuple[Any, Any]:
         return ops.nll_loss_ignoring(
@@ -66,16 +83,27 @@ class NLLLoss(_OfLabels):
 
 
 class CrossEntropyLoss(_OfLabels):
-    """-log(softmax(input)[target]): input (batch, classes, ...) before softmax, target (batch, ...)
-    class numbers of any integer type.
+    """Cross entropy of logits: `-log(softmax(input)[target])`.
 
-    Or target probabilities in the input's shape and dtype, whose mean is over batch and places.
-    Computed from the logits as log-sum-exp, so it does not overflow.
+    It is computed as log-sum-exp, so it does not overflow. Targets are class numbers, or
+    probabilities in the input's shape and dtype, whose mean is over batch and places. Label
+    smoothing: Szegedy et al., Rethinking the Inception Architecture, 2016.
 
     Args:
-        weight: of each class.
+        weight: of each class, a tensor (classes,).
         ignore_index: a target that counts for nothing.
-        label_smoothing: this share of the target goes to all classes alike. Szegedy et al., 2016.
+        label_smoothing: this share of the target goes to all classes alike.
+        reduction: "mean", "sum" or "none".
+    Shapes:
+        input: (batch, classes, ...), or (classes,)
+        target: (batch, ...), or (), class numbers; or the shape of the input, probabilities
+        output: (), or (batch, ...) without reduction
+    Raises:
+        CallError: a target is neither a class nor `ignore_index`, shapes do not fit, or another
+            reduction.
+    Example:
+        >>> nn.CrossEntropyLoss()(tx.tensor([[0.0, 0.0]]), tx.tensor([1]))
+        tensor(0.69314718, f64[])
     """
 
     def __init__(
@@ -106,8 +134,21 @@ class CrossEntropyLoss(_OfLabels):
 
 
 class BCELoss(WeightedLoss):
-    """-(target log input + (1 - target) log(1 - input)) of probabilities; logarithms are at
-    least -100.
+    """Binary cross entropy of probabilities: `-(target log input + (1 - target) log(1 - input))`.
+
+    Logarithms are at least -100, as in torch.
+
+    Args:
+        weight: of each element, repeated to the shape of the input.
+        reduction: "mean", "sum" or "none".
+    Shapes:
+        input, target: (*), one shape
+        output: (), or the shape of the input without reduction
+    Raises:
+        CallError: shapes differ, or another reduction.
+    Example:
+        >>> nn.BCELoss()(tx.tensor([0.5]), tx.tensor([1.0]))
+        tensor(0.69314718, f64[])
     """
 
     threshold = 0.5
@@ -117,8 +158,20 @@ class BCELoss(WeightedLoss):
 
 
 class BCEWithLogitsLoss(WeightedLoss):
-    """BCELoss of sigmoid(input), without overflow; pos_weight, over the last axes, counts the
-    positives.
+    """Binary cross entropy of logits: BCELoss of `sigmoid(input)`, without overflow.
+
+    Args:
+        weight: of each element, repeated to the shape of the input.
+        pos_weight: of the positives, over the last axes.
+        reduction: "mean", "sum" or "none".
+    Shapes:
+        input, target: (*), one shape
+        output: (), or the shape of the input without reduction
+    Raises:
+        CallError: shapes differ, or another reduction.
+    Example:
+        >>> nn.BCEWithLogitsLoss()(tx.tensor([0.0]), tx.tensor([1.0]))
+        tensor(0.69314718, f64[])
     """
 
     threshold = 0.0
@@ -138,8 +191,26 @@ class BCEWithLogitsLoss(WeightedLoss):
 
 
 class MultiMarginLoss(WeightedLoss):
-    """The mean over the other classes of max(0, margin - x_target + x)^p. Weston and Watkins,
-    1999.
+    """Hinge loss of several classes: the mean over the classes of
+    `max(0, margin - x_target + x)^p`, the target's own left out of the sum.
+
+    Weston and Watkins, Support Vector Machines for Multi-Class Pattern Recognition, 1999.
+
+    Args:
+        p: 1 or 2.
+        margin: the difference that is enough.
+        weight: of each class, a tensor (classes,).
+        reduction: "mean", "sum" or "none".
+    Shapes:
+        input: (batch, classes), or (classes,)
+        target: (batch,), or (), class numbers
+        output: (), or the shape of the target without reduction
+    Raises:
+        CallError: `p` is neither 1 nor 2, a target is no class, shapes do not fit, or another
+            reduction.
+    Example:
+        >>> nn.MultiMarginLoss()(tx.tensor([[0.5, 1.0]]), tx.tensor([1]))
+        tensor(0.25, f64[])
     """
 
     labels = True
@@ -160,9 +231,20 @@ class MultiMarginLoss(WeightedLoss):
 
 
 class MultiLabelMarginLoss(Loss):
-    """The mean over pairs of a class that belongs and one that does not of max(0, 1 - (x_i - x_j)).
+    """Hinge loss of several labels: the sum over pairs of a class i that belongs and a class j that
+    does not of `max(0, 1 - (x_i - x_j))`, over the number of classes.
 
-    Targets are (batch, classes) integers: the classes that belong, then -1.
+    Args:
+        reduction: "mean", "sum" or "none".
+    Shapes:
+        input: (batch, classes), or (classes,)
+        target: the shape of the input, integers: the classes that belong, then -1
+        output: (), or (batch,) without reduction
+    Raises:
+        CallError: shapes differ, or another reduction.
+    Example:
+        >>> nn.MultiLabelMarginLoss()(tx.tensor([[0.5, 1.0]]), tx.tensor([[1, -1]]))
+        tensor(0.25, f64[])
     """
 
     def forward(self, input: Any, target: Any) -> Any:
@@ -170,7 +252,21 @@ class MultiLabelMarginLoss(Loss):
 
 
 class MultiLabelSoftMarginLoss(WeightedLoss):
-    """The mean over the classes of the cross entropy of sigmoid(input) with targets 0 and 1."""
+    """Binary cross entropy of several labels: the mean over the classes of that of `sigmoid(input)`
+    with targets 0 and 1.
+
+    Args:
+        weight: of each class, a tensor (classes,).
+        reduction: "mean", "sum" or "none".
+    Shapes:
+        input, target: (batch, classes), or (classes,)
+        output: (), or (batch,) without reduction
+    Raises:
+        CallError: shapes differ, or another reduction.
+    Example:
+        >>> nn.MultiLabelSoftMarginLoss()(tx.tensor([[0.0, 0.0]]), tx.tensor([[1.0, 0.0]]))
+        tensor(0.69314718, f64[])
+    """
 
     threshold = 0.0
 

@@ -16,16 +16,28 @@ REDUCTIONS = ("mean", "sum", "none")
 
 
 class Loss(Module):
-    """Base of losses that are computed per element and then averaged (`mean`), added (`sum`) or
-    left alone (`none`).
+    """Base of losses that are computed per element and then reduced.
 
-    A loss of one's own says `each(output, target)` in operators. torch's `size_average` and
+    A loss of one's own defines `each(output, target)` in operators. torch's `size_average` and
     `reduce` do not exist.
 
+    Args:
+        reduction: "mean", "sum" or "none".
     Attributes:
         labels: True if targets are class numbers rather than floats.
         ignore_index: a target that is no class and counts for nothing.
         threshold: for losses of yes and no, the output above which the answer is yes.
+    Shapes:
+        input, target: as `each` takes them
+        output: (), or that of `each` without reduction
+    Raises:
+        CallError: another reduction.
+    Example:
+        >>> class Quartic(nn.Loss):
+        ...     def each(self, input, target):
+        ...         return (input - target) ** 4
+        >>> Quartic()(tx.tensor([1.0, 2.0]), tx.tensor([1.0, 4.0]))
+        tensor(8., f64[])
     """
 
     labels = False

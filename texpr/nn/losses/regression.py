@@ -13,22 +13,59 @@ from texpr.nn.modules.distance import PairwiseDistance
 
 
 class L1Loss(Loss):
-    """|input - target|"""
+    """Absolute error: the mean of `|input - target|`.
+
+    Args:
+        reduction: "mean", "sum" or "none".
+    Shapes:
+        input, target: (*), one shape
+        output: (), or the shape of the input without reduction
+    Raises:
+        CallError: shapes differ, or another reduction.
+    Example:
+        >>> nn.L1Loss()(tx.tensor([1.0, 2.0]), tx.tensor([1.0, 4.0]))
+        tensor(1., f64[])
+    """
 
     def each(self, input: Any, target: Any) -> Any:
         return ops.l1_loss(input, as_float(target, input))
 
 
 class MSELoss(Loss):
-    """(input - target)^2; both have one shape."""
+    """Squared error: the mean of `(input - target)^2`.
+
+    Args:
+        reduction: "mean", "sum" or "none".
+    Shapes:
+        input, target: (*), one shape
+        output: (), or the shape of the input without reduction
+    Raises:
+        CallError: shapes differ, or another reduction.
+    Example:
+        >>> nn.MSELoss()(tx.tensor([1.0, 2.0]), tx.tensor([1.0, 4.0]))
+        tensor(2., f64[])
+    """
 
     def each(self, input: Any, target: Any) -> Any:
         return ops.squared_error(input, as_float(target, input))
 
 
 class SmoothL1Loss(Loss):
-    """d^2 / (2 beta) where d = |input - target| < beta, else d - beta/2. Girshick, Fast R-CNN,
-    2015.
+    """Smooth absolute error: `d^2 / (2 beta)` if `d = |input - target| < beta`, else `d - beta/2`.
+
+    Girshick, Fast R-CNN, 2015.
+
+    Args:
+        beta: the bound between square and line.
+        reduction: "mean", "sum" or "none".
+    Shapes:
+        input, target: (*), one shape
+        output: (), or the shape of the input without reduction
+    Raises:
+        CallError: shapes differ, another reduction, or `beta` is below 0.
+    Example:
+        >>> nn.SmoothL1Loss()(tx.tensor([1.0, 2.0]), tx.tensor([1.0, 4.0]))
+        tensor(0.75, f64[])
     """
 
     def __init__(self, reduction: str = "mean", beta: float = 1.0) -> None:
@@ -43,7 +80,22 @@ class SmoothL1Loss(Loss):
 
 
 class HuberLoss(Loss):
-    """d^2 / 2 where d = |input - target| <= delta, else delta (d - delta/2). Huber, 1964."""
+    """Huber loss: `d^2 / 2` if `d = |input - target| <= delta`, else `delta (d - delta/2)`.
+
+    Huber, Robust Estimation of a Location Parameter, 1964.
+
+    Args:
+        delta: the bound between square and line.
+        reduction: "mean", "sum" or "none".
+    Shapes:
+        input, target: (*), one shape
+        output: (), or the shape of the input without reduction
+    Raises:
+        CallError: shapes differ, another reduction, or `delta` is not above 0.
+    Example:
+        >>> nn.HuberLoss()(tx.tensor([1.0, 2.0]), tx.tensor([1.0, 4.0]))
+        tensor(0.75, f64[])
+    """
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction)
@@ -54,8 +106,22 @@ class HuberLoss(Loss):
 
 
 class PoissonNLLLoss(Loss):
-    """exp(input) - target input, or input - target log(input + eps) where the input is no
-    logarithm; `full` adds about log(target!).
+    """Negative log-likelihood of counts: `exp(input) - target input`, or
+    `input - target log(input + eps)` without `log_input`.
+
+    Args:
+        log_input: the input is the logarithm of the rate.
+        full: add Stirling's approximation of log(target!).
+        eps: keeps the logarithm finite.
+        reduction: "mean", "sum" or "none".
+    Shapes:
+        input, target: (*), one shape
+        output: (), or the shape of the input without reduction
+    Raises:
+        CallError: shapes differ, another reduction, or `eps` is below 0.
+    Example:
+        >>> nn.PoissonNLLLoss()(tx.tensor([0.0]), tx.tensor([2.0]))
+        tensor(1., f64[])
     """
 
     def __init__(
@@ -75,8 +141,23 @@ class PoissonNLLLoss(Loss):
 
 
 class GaussianNLLLoss(Loss):
-    """(log var + (input - target)^2 / var) / 2, var at least eps; `full` adds log(2 pi) / 2. Nix
-    and Weigend, 1994.
+    """Negative log-likelihood of normal numbers: `(log var + (input - target)^2 / var) / 2`.
+
+    Nix and Weigend, Estimating the Mean and Variance of the Target Probability Distribution, 1994.
+
+    Args:
+        full: add log(2 pi) / 2.
+        eps: the least variance.
+        reduction: "mean", "sum" or "none".
+    Shapes:
+        input, target: (*), one shape
+        var: the shape of the input, or with 1 for the last axis, or without it
+        output: (), or the shape of the input without reduction
+    Raises:
+        CallError: shapes do not fit, another reduction, or `eps` is below 0.
+    Example:
+        >>> nn.GaussianNLLLoss()(tx.tensor([1.0]), tx.tensor([3.0]), tx.tensor([1.0]))
+        tensor(2., f64[])
     """
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
@@ -93,10 +174,21 @@ class GaussianNLLLoss(Loss):
 
 
 class KLDivLoss(Loss):
-    """target (log target - input) with log-probabilities as input, and as target with log_target.
-    Kullback and Leibler, 1951.
+    """Kullback-Leibler divergence: `target (log target - input)`, with log-probabilities as input.
 
-    The reduction "batchmean" divides the sum by the length of axis 0.
+    Kullback and Leibler, On Information and Sufficiency, 1951.
+
+    Args:
+        log_target: the targets are log-probabilities too.
+        reduction: "mean", "sum", "none", or "batchmean", the sum over the extent of axis 0.
+    Shapes:
+        input, target: (*), one shape
+        output: (), or the shape of the input without reduction
+    Raises:
+        CallError: shapes differ, or another reduction.
+    Example:
+        >>> nn.KLDivLoss("batchmean")(tx.tensor([[0.5, 0.5]]).log(), tx.tensor([[0.5, 0.5]]))
+        tensor(0., f64[])
     """
 
     reductions = (*REDUCTIONS, "batchmean")
@@ -119,7 +211,20 @@ class KLDivLoss(Loss):
 
 
 class MarginRankingLoss(Loss):
-    """max(0, margin - target (input1 - input2)) for targets of -1 and 1."""
+    """Ranking loss: `max(0, margin - target (input1 - input2))` for targets of -1 and 1.
+
+    Args:
+        margin: the distance that is enough.
+        reduction: "mean", "sum" or "none".
+    Shapes:
+        input1, input2, target: (*), one shape
+        output: (), or the shape of the inputs without reduction
+    Raises:
+        CallError: shapes differ, or another reduction.
+    Example:
+        >>> nn.MarginRankingLoss(margin=1.0)(tx.tensor([2.0]), tx.tensor([1.5]), tx.tensor([1.0]))
+        tensor(0.5, f64[])
+    """
 
     def __init__(self, margin: float = 0.0, *, reduction: str = "mean") -> None:
         super().__init__(reduction)
@@ -132,7 +237,20 @@ class MarginRankingLoss(Loss):
 
 
 class HingeEmbeddingLoss(Loss):
-    """x where the target is 1, max(0, margin - x) where it is -1."""
+    """Hinge loss of distances: `x` if the target is 1, `max(0, margin - x)` if it is -1.
+
+    Args:
+        margin: the distance that is enough.
+        reduction: "mean", "sum" or "none".
+    Shapes:
+        input, target: (*), one shape
+        output: (), or the shape of the input without reduction
+    Raises:
+        CallError: shapes differ, or another reduction.
+    Example:
+        >>> nn.HingeEmbeddingLoss()(tx.tensor([0.5, 0.5]), tx.tensor([1.0, -1.0]))
+        tensor(0.5, f64[])
+    """
 
     def __init__(self, margin: float = 1.0, *, reduction: str = "mean") -> None:
         super().__init__(reduction)
@@ -143,7 +261,19 @@ class HingeEmbeddingLoss(Loss):
 
 
 class SoftMarginLoss(Loss):
-    """log(1 + exp(-target input)) for targets of -1 and 1."""
+    """Logistic loss: `log(1 + exp(-target input))` for targets of -1 and 1.
+
+    Args:
+        reduction: "mean", "sum" or "none".
+    Shapes:
+        input, target: (*), one shape
+        output: (), or the shape of the input without reduction
+    Raises:
+        CallError: shapes differ, or another reduction.
+    Example:
+        >>> nn.SoftMarginLoss()(tx.tensor([0.0]), tx.tensor([1.0]))
+        tensor(0.69314718, f64[])
+    """
 
     threshold = 0.0
 
@@ -152,10 +282,23 @@ class SoftMarginLoss(Loss):
 
 
 class CosineEmbeddingLoss(Loss):
-    """1 - cos(input1, input2) for rows that belong together (target 1), max(0, cos - margin) for
-    others (target -1).
+    """Cosine loss of pairs: `1 - cos(input1, input2)` for target 1, `max(0, cos - margin)` for
+    target -1.
 
-    Targets that are neither count for nothing, as in torch.
+    Other targets count for nothing, as in torch.
+
+    Args:
+        margin: the cosine that is small enough.
+        reduction: "mean", "sum" or "none".
+    Shapes:
+        input1, input2: (batch, features), or (features,)
+        target: (batch,), or ()
+        output: (), or the shape of the target without reduction
+    Raises:
+        CallError: shapes differ, or another reduction.
+    Example:
+        >>> nn.CosineEmbeddingLoss()(tx.tensor([[1.0, 0.0]]), tx.tensor([[0.0, 1.0]]), tx.tensor([1.0]))
+        tensor(1., f64[])
     """
 
     def __init__(self, margin: float = 0.0, *, reduction: str = "mean") -> None:
@@ -173,10 +316,23 @@ class CosineEmbeddingLoss(Loss):
 
 
 class TripletMarginWithDistanceLoss(Loss):
-    """max(0, d(anchor, positive) - d(anchor, negative) + margin), with d(positive, negative) for
-    the latter where `swap` and smaller.
+    """Triplet loss with a distance d: `max(0, d(anchor, positive) - d(anchor, negative) + margin)`.
 
     Balntas et al., Learning Local Feature Descriptors with Triplets, 2016.
+
+    Args:
+        distance_function: of two tensors; PairwiseDistance() unless given.
+        margin: the difference that is enough.
+        swap: take d(positive, negative) for the second distance where that is smaller.
+        reduction: "mean", "sum" or "none".
+    Shapes:
+        anchor, positive, negative: (..., features), one shape
+        output: (), or (...) without reduction
+    Raises:
+        CallError: shapes do not fit, another reduction, or `margin` is below 0.
+    Example:
+        >>> nn.TripletMarginWithDistanceLoss()(tx.tensor([[0.0]]), tx.tensor([[1.0]]), tx.tensor([[1.5]]))
+        tensor(0.5, f64[])
     """
 
     def __init__(
@@ -201,7 +357,25 @@ class TripletMarginWithDistanceLoss(Loss):
 
 
 class TripletMarginLoss(TripletMarginWithDistanceLoss):
-    """The same with the distance of PairwiseDistance(p, eps)."""
+    """Triplet loss with the distance of PairwiseDistance(p, eps):
+    `max(0, d(anchor, positive) - d(anchor, negative) + margin)`.
+
+    Balntas et al., Learning Local Feature Descriptors with Triplets, 2016.
+
+    Args:
+        margin: the difference that is enough.
+        p, eps: of the distance.
+        swap: take d(positive, negative) for the second distance where that is smaller.
+        reduction: "mean", "sum" or "none".
+    Shapes:
+        anchor, positive, negative: (..., features), one shape
+        output: (), or (...) without reduction
+    Raises:
+        CallError: shapes do not fit, another reduction, or `margin` is below 0.
+    Example:
+        >>> nn.TripletMarginLoss()(tx.tensor([[0.0]]), tx.tensor([[1.0]]), tx.tensor([[1.5]]))
+        tensor(0.5, f64[])
+    """
 
     def __init__(
         self,

@@ -14,13 +14,28 @@ from texpr.support.errors import CallError
 
 
 class CTCLoss(Loss):
-    """-log of the probability of all paths that spell the target. Graves et al., Connectionist
-    Temporal Classification, 2006.
+    """Connectionist temporal classification: `-log` of the probability of all paths that spell the
+    target.
 
-    log_probs is (time, batch, classes), or (time, classes) without a batch. targets is (batch,
-    letters), or the letters of all targets one after the other. How many times and letters count is
-    said by input_lengths and target_lengths. All three are integers. The mean is over the batch, of
-    losses divided by their target lengths. `zero_infinity`: impossible targets count for nothing.
+    The mean is over the batch, of losses divided by their target lengths. Graves et al.,
+    Connectionist Temporal Classification, 2006.
+
+    Args:
+        blank: the class of no letter.
+        zero_infinity: impossible targets count for nothing.
+        reduction: "mean", "sum" or "none".
+    Shapes:
+        log_probs: (time, batch, classes), or (time, classes)
+        targets: (batch, letters), or the letters of all targets one after the other
+        input_lengths, target_lengths: (batch,) integers, how many times and letters count
+        output: (), or (batch,) without reduction
+    Raises:
+        CallError: the lengths do not fit the letters or the times, inputs have other axes, or
+            another reduction.
+    Example:
+        >>> log_probs = tx.zeros(4, 1, 3).log_softmax(-1)
+        >>> nn.CTCLoss()(log_probs, tx.tensor([[1, 2]]), tx.tensor([4]), tx.tensor([2])).shape
+        ()
     """
 
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:

@@ -31,19 +31,55 @@ class _Elementwise(Module):
 
 
 class ReLU(_Elementwise):
-    """max(x, 0)"""
+    """Rectified linear unit: `max(x, 0)`.
+
+    Args:
+        inplace: accepted as torch's; the memory plan decides.
+    Shapes:
+        input: (*), any shape
+        output: the shape of the input
+    Raises:
+        CallError: the input is not of floats.
+    Example:
+        >>> nn.ReLU()(tx.tensor([-2.0, 0.5]))
+        tensor([0. , 0.5], f64[2])
+    """
 
     operator = "relu"
 
 
 class ReLU6(_Elementwise):
-    """min(max(x, 0), 6). Krizhevsky, Convolutional Deep Belief Networks on CIFAR-10, 2010."""
+    """Rectified linear unit with an upper bound: `min(max(x, 0), 6)`.
+
+    Krizhevsky, Convolutional Deep Belief Networks on CIFAR-10, 2010.
+
+    Args:
+        inplace: accepted as torch's; the memory plan decides.
+    Shapes:
+        input: (*), any shape
+        output: the shape of the input
+    Raises:
+        CallError: the input is not of floats.
+    Example:
+        >>> nn.ReLU6()(tx.tensor([-2.0, 9.0]))
+        tensor([0., 6.], f64[2])
+    """
 
     operator = "relu6"
 
 
 class Tanh(_Elementwise):
-    """The hyperbolic tangent."""
+    """Hyperbolic tangent of each element.
+
+    Shapes:
+        input: (*), any shape
+        output: the shape of the input
+    Raises:
+        CallError: the input is not of floats.
+    Example:
+        >>> nn.Tanh()(tx.tensor([-2.0, 0.5]))
+        tensor([-0.96402758,  0.46211716], f64[2])
+    """
 
     operator = "tanh"
 
@@ -52,64 +88,187 @@ class Tanh(_Elementwise):
 
 
 class Sigmoid(Tanh):
-    """1 / (1 + exp(-x))"""
+    """Logistic function: `1 / (1 + exp(-x))`.
+
+    Shapes:
+        input: (*), any shape
+        output: the shape of the input
+    Raises:
+        CallError: the input is not of floats.
+    Example:
+        >>> nn.Sigmoid()(tx.tensor([-2.0, 0.5]))
+        tensor([0.11920292, 0.62245933], f64[2])
+    """
 
     operator = "sigmoid"
 
 
 class LogSigmoid(Tanh):
-    """log(1 / (1 + exp(-x)))"""
+    """Logarithm of the logistic function: `-log(1 + exp(-x))`.
+
+    Shapes:
+        input: (*), any shape
+        output: the shape of the input
+    Raises:
+        CallError: the input is not of floats.
+    Example:
+        >>> nn.LogSigmoid()(tx.tensor([-2.0, 0.5]))
+        tensor([-2.12692801, -0.47407698], f64[2])
+    """
 
     operator = "log_sigmoid"
 
 
 class Softsign(Tanh):
-    """x / (1 + |x|)"""
+    """Softsign: `x / (1 + |x|)`.
+
+    Shapes:
+        input: (*), any shape
+        output: the shape of the input
+    Raises:
+        CallError: the input is not of floats.
+    Example:
+        >>> nn.Softsign()(tx.tensor([-2.0, 0.5]))
+        tensor([-0.66666667,  0.33333333], f64[2])
+    """
 
     operator = "softsign"
 
 
 class Tanhshrink(Tanh):
-    """x - tanh(x)"""
+    """Element less its hyperbolic tangent: `x - tanh(x)`.
+
+    Shapes:
+        input: (*), any shape
+        output: the shape of the input
+    Raises:
+        CallError: the input is not of floats.
+    Example:
+        >>> nn.Tanhshrink()(tx.tensor([-2.0, 0.5]))
+        tensor([-1.03597242,  0.03788284], f64[2])
+    """
 
     operator = "tanhshrink"
 
 
 class Hardsigmoid(_Elementwise):
-    """min(max(x / 6 + 1/2, 0), 1). Howard et al., Searching for MobileNetV3, 2019."""
+    """Piecewise linear sigmoid: `min(max(x / 6 + 1/2, 0), 1)`.
+
+    Howard et al., Searching for MobileNetV3, 2019.
+
+    Args:
+        inplace: accepted as torch's; the memory plan decides.
+    Shapes:
+        input: (*), any shape
+        output: the shape of the input
+    Raises:
+        CallError: the input is not of floats.
+    Example:
+        >>> nn.Hardsigmoid()(tx.tensor([-2.0, 0.5]))
+        tensor([0.16666667, 0.58333333], f64[2])
+    """
 
     operator = "hardsigmoid"
 
 
 class Hardswish(_Elementwise):
-    """x hardsigmoid(x), from the same paper."""
+    """Element times its piecewise linear sigmoid: `x hardsigmoid(x)`.
+
+    Howard et al., Searching for MobileNetV3, 2019.
+
+    Args:
+        inplace: accepted as torch's; the memory plan decides.
+    Shapes:
+        input: (*), any shape
+        output: the shape of the input
+    Raises:
+        CallError: the input is not of floats.
+    Example:
+        >>> nn.Hardswish()(tx.tensor([-2.0, 0.5]))
+        tensor([-0.33333333,  0.29166667], f64[2])
+    """
 
     operator = "hardswish"
 
 
 class SiLU(_Elementwise):
-    """x sigmoid(x). Elfwing, Uchibe and Doya, Sigmoid-Weighted Linear Units, 2017."""
+    """Sigmoid linear unit (swish): `x sigmoid(x)`.
+
+    Elfwing, Uchibe and Doya, Sigmoid-Weighted Linear Units, 2017.
+
+    Args:
+        inplace: accepted as torch's; the memory plan decides.
+    Shapes:
+        input: (*), any shape
+        output: the shape of the input
+    Raises:
+        CallError: the input is not of floats.
+    Example:
+        >>> nn.SiLU()(tx.tensor([-2.0, 0.5]))
+        tensor([-0.23840584,  0.31122967], f64[2])
+    """
 
     operator = "silu"
 
 
 class Mish(_Elementwise):
-    """x tanh(log(1 + exp(x))). Misra, Mish, 2019."""
+    """Mish: `x tanh(log(1 + exp(x)))`.
+
+    Misra, Mish, 2019.
+
+    Args:
+        inplace: accepted as torch's; the memory plan decides.
+    Shapes:
+        input: (*), any shape
+        output: the shape of the input
+    Raises:
+        CallError: the input is not of floats.
+    Example:
+        >>> nn.Mish()(tx.tensor([-2.0, 0.5]))
+        tensor([-0.25250148,  0.37524521], f64[2])
+    """
 
     operator = "mish"
 
 
 class SELU(_Elementwise):
-    """elu with the scale and alpha that keep mean 0 and variance 1. Klambauer et al.,
-    Self-Normalizing Neural Networks, 2017.
+    """Scaled exponential linear unit: `elu` with the scale and the alpha that keep mean 0 and
+    variance 1.
+
+    Klambauer et al., Self-Normalizing Neural Networks, 2017.
+
+    Args:
+        inplace: accepted as torch's; the memory plan decides.
+    Shapes:
+        input: (*), any shape
+        output: the shape of the input
+    Raises:
+        CallError: the input is not of floats.
+    Example:
+        >>> nn.SELU()(tx.tensor([-2.0, 0.5]))
+        tensor([-1.52016647,  0.52535049], f64[2])
     """
 
     operator = "selu"
 
 
 class ELU(_Elementwise):
-    """x where x > 0, else alpha (exp(x) - 1). Clevert, Unterthiner and Hochreiter, Exponential
-    Linear Units, 2015.
+    """Exponential linear unit: `x` if `x > 0`, else `alpha (exp(x) - 1)`.
+
+    Clevert, Unterthiner and Hochreiter, Exponential Linear Units, 2015.
+
+    Args:
+        alpha: the negative of the limit at minus infinity.
+        inplace: accepted as torch's; the memory plan decides.
+    Shapes:
+        input: (*), any shape
+        output: the shape of the input
+    Raises:
+        CallError: `alpha` is no finite number.
+        CallError: the input is not of floats.
+    Example:
+        >>> nn.ELU()(tx.tensor([-2.0, 0.5]))
+        tensor([-0.86466472,  0.5       ], f64[2])
     """
 
     operator = "elu"
@@ -119,8 +278,23 @@ class ELU(_Elementwise):
 
 
 class CELU(_Elementwise):
-    """max(x, 0) + min(alpha (exp(x / alpha) - 1), 0). Barron, Continuously Differentiable
-    Exponential Linear Units, 2017.
+    """Continuously differentiable exponential linear unit:
+    `max(x, 0) + min(alpha (exp(x / alpha) - 1), 0)`.
+
+    Barron, Continuously Differentiable Exponential Linear Units, 2017.
+
+    Args:
+        alpha: the negative of the limit at minus infinity.
+        inplace: accepted as torch's; the memory plan decides.
+    Shapes:
+        input: (*), any shape
+        output: the shape of the input
+    Raises:
+        CallError: `alpha` is not above 0.
+        CallError: the input is not of floats.
+    Example:
+        >>> nn.CELU()(tx.tensor([-2.0, 0.5]))
+        tensor([-0.86466472,  0.5       ], f64[2])
     """
 
     operator = "celu"
@@ -130,7 +304,23 @@ class CELU(_Elementwise):
 
 
 class LeakyReLU(_Elementwise):
-    """x where x > 0, else negative_slope x. Maas, Hannun and Ng, Rectifier Nonlinearities, 2013."""
+    """Leaky rectified linear unit: `x` if `x > 0`, else `negative_slope x`.
+
+    Maas, Hannun and Ng, Rectifier Nonlinearities, 2013.
+
+    Args:
+        negative_slope: the slope below 0.
+        inplace: accepted as torch's; the memory plan decides.
+    Shapes:
+        input: (*), any shape
+        output: the shape of the input
+    Raises:
+        CallError: `negative_slope` is no finite number.
+        CallError: the input is not of floats.
+    Example:
+        >>> nn.LeakyReLU(0.1)(tx.tensor([-2.0, 0.5]))
+        tensor([-0.2,  0.5], f64[2])
+    """
 
     operator = "leaky_relu"
 
@@ -139,7 +329,21 @@ class LeakyReLU(_Elementwise):
 
 
 class Hardtanh(_Elementwise):
-    """min(max(x, min_val), max_val)"""
+    """Clamp to an interval: `min(max(x, min_val), max_val)`.
+
+    Args:
+        min_val, max_val: the ends of the interval.
+        inplace: accepted as torch's; the memory plan decides.
+    Shapes:
+        input: (*), any shape
+        output: the shape of the input
+    Raises:
+        CallError: `min_val` is not below `max_val`.
+        CallError: the input is not of floats.
+    Example:
+        >>> nn.Hardtanh()(tx.tensor([-2.0, 0.5]))
+        tensor([-1. ,  0.5], f64[2])
+    """
 
     operator = "hardtanh"
 
@@ -150,7 +354,20 @@ class Hardtanh(_Elementwise):
 
 
 class Hardshrink(_Elementwise):
-    """x where |x| > lambd, else 0."""
+    """Hard shrinkage: `x` if `|x| > lambd`, else 0.
+
+    Args:
+        lambd: the threshold.
+    Shapes:
+        input: (*), any shape
+        output: the shape of the input
+    Raises:
+        CallError: `lambd` is no finite number.
+        CallError: the input is not of floats.
+    Example:
+        >>> nn.Hardshrink()(tx.tensor([-2.0, 0.5]))
+        tensor([-2.,  0.], f64[2])
+    """
 
     operator = "hardshrink"
 
@@ -159,7 +376,20 @@ class Hardshrink(_Elementwise):
 
 
 class Softshrink(_Elementwise):
-    """x moved towards 0 by lambd, 0 where |x| <= lambd."""
+    """Soft shrinkage: `x` moved towards 0 by `lambd`, and 0 if `|x| <= lambd`.
+
+    Args:
+        lambd: the threshold.
+    Shapes:
+        input: (*), any shape
+        output: the shape of the input
+    Raises:
+        CallError: `lambd` is below 0.
+        CallError: the input is not of floats.
+    Example:
+        >>> nn.Softshrink()(tx.tensor([-2.0, 0.5]))
+        tensor([-1.5,  0. ], f64[2])
+    """
 
     operator = "softshrink"
 
@@ -168,7 +398,23 @@ class Softshrink(_Elementwise):
 
 
 class Softplus(_Elementwise):
-    """log(1 + exp(beta x)) / beta, and x where beta x > threshold. Dugas et al., 2000."""
+    """Smooth rectifier: `log(1 + exp(beta x)) / beta`, and `x` if `beta x > threshold`.
+
+    Dugas et al., Incorporating Second-Order Functional Knowledge, 2000.
+
+    Args:
+        beta: the sharpness of the bend.
+        threshold: above it the function is linear.
+    Shapes:
+        input: (*), any shape
+        output: the shape of the input
+    Raises:
+        CallError: `beta` is not above 0.
+        CallError: the input is not of floats.
+    Example:
+        >>> nn.Softplus()(tx.tensor([-2.0, 0.5]))
+        tensor([0.12692801, 0.97407698], f64[2])
+    """
 
     operator = "softplus"
 
@@ -177,7 +423,21 @@ class Softplus(_Elementwise):
 
 
 class Threshold(_Elementwise):
-    """x where x > threshold, else `value`."""
+    """Threshold: `x` if `x > threshold`, else `value`.
+
+    Args:
+        threshold: the bound.
+        value: the result at and below the bound.
+        inplace: accepted as torch's; the memory plan decides.
+    Shapes:
+        input: (*), any shape
+        output: the shape of the input
+    Raises:
+        CallError: the input is not of floats.
+    Example:
+        >>> nn.Threshold(0.0, -1.0)(tx.tensor([-2.0, 0.5]))
+        tensor([-1. ,  0.5], f64[2])
+    """
 
     operator = "threshold"
 
@@ -186,8 +446,21 @@ class Threshold(_Elementwise):
 
 
 class GELU(_Elementwise):
-    """x Phi(x) with the normal distribution Phi, or its approximation by tanh. Hendrycks and
-    Gimpel, 2016.
+    """Gaussian error linear unit: `x Phi(x)` with the normal distribution function Phi.
+
+    Hendrycks and Gimpel, Gaussian Error Linear Units, 2016.
+
+    Args:
+        approximate: "none" for the error function, "tanh" for the approximation by tanh.
+    Shapes:
+        input: (*), any shape
+        output: the shape of the input
+    Raises:
+        CallError: `approximate` is another word.
+        CallError: the input is not of floats.
+    Example:
+        >>> nn.GELU()(tx.tensor([-2.0, 0.5]))
+        tensor([-0.04550026,  0.34573123], f64[2])
     """
 
     def __init__(self, approximate: str = "none") -> None:
@@ -200,8 +473,23 @@ class GELU(_Elementwise):
 
 
 class PReLU(Module):
-    """x where x > 0, else weight x, with a weight for all channels (axis 1) or one each. He et
-    al., Delving Deep into Rectifiers, 2015.
+    """Rectified linear unit with a learned slope: `x` if `x > 0`, else `weight x`.
+
+    He et al., Delving Deep into Rectifiers, 2015.
+
+    Args:
+        num_parameters: 1 for all channels, or the number of channels (axis 1).
+        init: the first value of the slopes.
+    Shapes:
+        weight: (num_parameters,)
+        input: (batch, channels, ...), or any shape for one parameter
+        output: the shape of the input
+    Raises:
+        CallError: `num_parameters` is no integer of at least 1, or not the number of channels.
+        CallError: the input is not of floats.
+    Example:
+        >>> nn.PReLU()(tx.tensor([-2.0, 0.5], dtype="f32"))
+        tensor([-0.5,  0.5], f32[2], requires_grad=True)
     """
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, *, dtype: object = "f32") -> None:
@@ -221,8 +509,22 @@ class PReLU(Module):
 
 
 class RReLU(Seeded):
-    """x where x > 0, else x times a number of lower..upper: drawn for each element in training,
-    else their mean. Xu et al., 2015.
+    """Rectified linear unit with a random slope: `x` if `x > 0`, else `a x`.
+
+    In training, the slope `a` is drawn evenly from lower..upper for each element; in evaluation it
+    is their mean. Xu et al., Empirical Evaluation of Rectified Activations, 2015.
+
+    Args:
+        lower, upper: the range of slopes.
+        inplace: accepted as torch's; the memory plan decides.
+    Shapes:
+        input: (*), any shape
+        output: the shape of the input
+    Raises:
+        CallError: `lower` is above `upper`, or the input is not of floats.
+    Example:
+        >>> nn.RReLU(0.1, 0.3).eval()(tx.tensor([-2.0, 0.5]))
+        tensor([-0.4,  0.5], f64[2])
     """
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
@@ -273,31 +575,92 @@ class _Softmax(_Along):
 
 
 class Softmax(_Softmax):
-    """exp(x) over the sum of exp(x) along axis `dim`."""
+    """Normalized exponentials: `exp(x)` over the sum of `exp(x)` along an axis; it does not
+    overflow.
+
+    Args:
+        dim: the axis; negative numbers count from the end.
+    Shapes:
+        input: (*), any shape
+        output: the shape of the input
+    Raises:
+        CallError: there is no axis `dim`, or the input is not of floats.
+    Example:
+        >>> nn.Softmax()(tx.tensor([1.0, 1.0]))
+        tensor([0.5, 0.5], f64[2])
+    """
 
     operator = "softmax"
 
 
 class Softmin(_Softmax):
-    """softmax(-x) along axis `dim`."""
+    """Normalized exponentials of the negatives: `softmax(-x)` along an axis.
+
+    Args:
+        dim: the axis; negative numbers count from the end.
+    Shapes:
+        input: (*), any shape
+        output: the shape of the input
+    Raises:
+        CallError: there is no axis `dim`, or the input is not of floats.
+    Example:
+        >>> nn.Softmin()(tx.tensor([0.0, 1.0]))
+        tensor([0.73105858, 0.26894142], f64[2])
+    """
 
     operator = "softmin"
 
 
 class LogSoftmax(_Softmax):
-    """The logarithm of softmax along axis `dim`."""
+    """Logarithm of the softmax along an axis, without overflow.
+
+    Args:
+        dim: the axis; negative numbers count from the end.
+    Shapes:
+        input: (*), any shape
+        output: the shape of the input
+    Raises:
+        CallError: there is no axis `dim`, or the input is not of floats.
+    Example:
+        >>> nn.LogSoftmax()(tx.tensor([1.0, 1.0]))
+        tensor([-0.69314718, -0.69314718], f64[2])
+    """
 
     operator = "log_softmax"
 
 
 class GLU(_Along):
-    """The first half of axis `dim` times the sigmoid of the second half. Dauphin et al., 2016."""
+    """Gated linear unit: the first half of an axis times the sigmoid of its second half.
+
+    Dauphin et al., Language Modeling with Gated Convolutional Networks, 2016.
+
+    Args:
+        dim: the axis; negative numbers count from the end.
+    Shapes:
+        input: (..., 2 n, ...) with 2 n elements along `dim`
+        output: (..., n, ...)
+    Raises:
+        CallError: there is no axis `dim`, its extent is odd, or the input is not of floats.
+    Example:
+        >>> nn.GLU()(tx.tensor([2.0, 0.0]))
+        tensor([1.], f64[1])
+    """
 
     operator = "glu"
 
 
 class Softmax2d(Module):
-    """Softmax over the channels of images, with or without a batch."""
+    """Softmax over the channels of images.
+
+    Shapes:
+        input: (batch, channels, height, width), or without the batch
+        output: the shape of the input
+    Raises:
+        CallError: the input has neither 3 nor 4 axes.
+    Example:
+        >>> nn.Softmax2d()(tx.zeros(1, 2, 1, 1)).tolist()
+        [[[[0.5]], [[0.5]]]]
+    """
 
     def forward(self, input: Any) -> Any:
         if input.ndim not in (3, 4):

@@ -26,16 +26,29 @@ class Likelihood(NamedTuple):
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """log p(class | x) = log p(cluster | x) + log p(class | cluster, x); the first classes are clusters of their own.
+    """Log-probabilities of many classes by clusters:
+    `log p(class | x) = log p(cluster | x) + log p(class | cluster, x)`.
 
-    Called on (batch, in_features) and class numbers (batch). Every cluster is computed for every
-    example: shapes do not depend on data here. Grave et al., Efficient Softmax Approximation for
+    The first classes are clusters of their own. Every cluster is computed for every example,
+    because shapes do not depend on data here. Grave et al., Efficient Softmax Approximation for
     GPUs, 2017.
 
     Args:
         cutoffs: classes below the first one are in the head; then each cluster ends, in increasing
             order.
         div_value: cluster k projects to in_features / div_value^(k + 1) numbers first.
+    Shapes:
+        input: (batch, in_features), or (in_features,)
+        target: (batch,), or (), class numbers
+        output: a pair (output, loss) of shapes (batch,) and ()
+    Raises:
+        CallError: `cutoffs` are no increasing numbers below `n_classes`, a size is below 1, or the
+            shapes do not fit.
+    Example:
+        >>> layer = nn.AdaptiveLogSoftmaxWithLoss(16, 10, cutoffs=[2, 6])
+        >>> output, loss = layer(tx.randn(4, 16), tx.tensor([0, 1, 5, 9]))
+        >>> output.shape, loss.shape
+        ((4,), ())
     """
 
     def __init__(

@@ -37,15 +37,34 @@ class Masks:
 
 
 class MultiheadAttention(Module):
-    """Attention of `num_heads` heads, each on embed_dim / num_heads features, and a projection of
-    their results.
+    """Attention with several heads: `softmax(Q K^T / sqrt(d) + mask) V` for each head of d =
+    embed_dim / num_heads features, and a projection of their results.
 
-    Inputs are (length, batch, features), or (batch, length, features) with batch_first, or without
-    the batch. Keys and values may have features of their own (kdim, vdim).
+    Vaswani et al., Attention Is All You Need, 2017.
 
     Args:
+        embed_dim, num_heads: features, and the heads that share them.
         dropout: of the attention weights, in training.
-        add_bias_kv: a learned row more of keys and values; add_zero_attn: a row of zeros.
+        add_bias_kv: append a learned row to keys and values.
+        add_zero_attn: append a row of zeros to keys and values.
+        kdim, vdim: features of keys and values, embed_dim unless given.
+        batch_first: the batch is axis 0.
+    Shapes:
+        query: (length, batch, embed_dim), or (batch, length, embed_dim) with `batch_first`, or
+            (length, embed_dim)
+        key, value: the same with a length of their own and kdim, vdim features
+        key_padding_mask: (batch, columns), true or -inf for columns that are hidden
+        attn_mask: (rows, columns), or (batch * heads, rows, columns)
+        output: a pair of the shape of `query` and the weights (batch, rows, columns), None without
+            `need_weights`
+    Raises:
+        CallError: heads do not divide the features, `is_causal` without a mask, a mask with other
+            axes, or inputs do not fit.
+    Example:
+        >>> x = tx.randn(5, 2, 8)
+        >>> output, weights = nn.MultiheadAttention(8, 4)(x, x, x)
+        >>> output.shape, weights.shape
+        ((5, 2, 8), (2, 5, 5))
     """
 
     in_proj_weight: Parameter | None

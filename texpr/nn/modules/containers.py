@@ -139,32 +139,73 @@ class _Dict(_Container[Entry]):
 
 
 class ModuleList(_List[Module]):
-    """A list whose modules are registered. It has no `forward`."""
+    """List whose modules are registered. It has no `forward`.
+
+    Raises:
+        CallError: an entry is no module.
+    Example:
+        >>> layers = nn.ModuleList(nn.Linear(3, 3) for _ in range(4))
+        >>> len(layers), len(list(layers.parameters()))
+        (4, 8)
+    """
 
     kind = Module
 
 
 class ParameterList(_List[Parameter]):
-    """A list whose parameters are registered; arrays become parameters."""
+    """List whose parameters are registered; arrays become parameters.
+
+    Raises:
+        CallError: an entry is neither a parameter nor an array.
+    Example:
+        >>> len(nn.ParameterList([np.zeros(3), np.zeros(4)]))
+        2
+    """
 
     kind = Parameter
 
 
 class ModuleDict(_Dict[Module]):
-    """A dict whose modules are registered. It has no `forward`."""
+    """Dict whose modules are registered. It has no `forward`.
+
+    Raises:
+        CallError: an entry is no module, or has the name of a method.
+    Example:
+        >>> heads = nn.ModuleDict({"a": nn.Linear(3, 1), "b": nn.Linear(3, 2)})
+        >>> sorted(heads.keys())
+        ['a', 'b']
+    """
 
     kind = Module
 
 
 class ParameterDict(_Dict[Parameter]):
-    """A dict whose parameters are registered; arrays become parameters."""
+    """Dict whose parameters are registered; arrays become parameters.
+
+    Raises:
+        CallError: an entry is neither a parameter nor an array, or has the name of a method.
+    Example:
+        >>> nn.ParameterDict({"scale": np.ones(3)})["scale"].shape
+        (3,)
+    """
 
     kind = Parameter
 
 
 class Sequential(_List[Module]):
-    """Modules one after the other: the output of each is the input of the next. Takes modules,
-    or one mapping of names to modules.
+    """Modules one after the other: the output of each is the input of the next.
+
+    Args:
+        modules: modules, or one mapping of names to modules.
+    Shapes:
+        input: as the first module takes it
+        output: as the last module gives it
+    Raises:
+        CallError: an entry is no module.
+    Example:
+        >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
+        >>> model(tx.ones(8, 3)).shape
+        (8, 2)
     """
 
     kind = Module

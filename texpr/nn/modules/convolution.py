@@ -85,13 +85,31 @@ class _Convolution(Module):
 
 
 class Conv1d(_Convolution):
-    """Convolution of (batch, channels, length); the weight is (out, in / groups, kernel). First
-    values even within 1 / sqrt(fan in).
+    """Convolution (cross-correlation) of sequences: each result is the weight times a window,
+    summed over channels and window, plus the bias.
+
+    An axis of extent n becomes `(n + 2 padding - dilation (kernel_size - 1) - 1) / stride + 1`,
+    rounded down. First values are even within 1 / sqrt(fan in), as torch's are.
 
     Args:
-        padding: elements at both ends; "valid" for none, "same" for as many results as inputs,
-            where the stride is 1.
-        padding_mode: what these elements are: zeros, reflect, replicate or circular.
+        in_channels, out_channels: numbers of channels, axis 1.
+        kernel_size, stride, dilation: one number for all directions, or one for each.
+        padding: elements at both ends of each axis; "valid" for none, "same" for as many results as
+            elements, where the stride is 1.
+        groups: groups of channels that see only each other.
+        padding_mode: the value of the added elements: "zeros", "reflect", "replicate" or
+            "circular".
+    Shapes:
+        weight: (out_channels, in_channels / groups, kernel_size)
+        bias: (out_channels,)
+        input: (batch, in_channels, length), or without the batch
+        output: (batch, out_channels, out_length)
+    Raises:
+        CallError: a size is too small, channels cannot be divided into groups, the padding is
+            "same" for a stride above 1, or the input has other channels or axes.
+    Example:
+        >>> nn.Conv1d(3, 6, 3, padding=1)(tx.zeros(2, 3, 8)).shape
+        (2, 6, 8)
     """
 
     def __init__(
@@ -145,26 +163,91 @@ class Conv1d(_Convolution):
 
 
 class Conv2d(Conv1d):
-    """Convolution of (batch, channels, height, width); the weight is (out, in / groups, kernel
-    height, kernel width). See Conv1d.
+    """Convolution (cross-correlation) of images: each result is the weight times a window, summed
+    over channels and window, plus the bias.
+
+    An axis of extent n becomes `(n + 2 padding - dilation (kernel_size - 1) - 1) / stride + 1`,
+    rounded down. First values are even within 1 / sqrt(fan in), as torch's are.
+
+    Args:
+        in_channels, out_channels: numbers of channels, axis 1.
+        kernel_size, stride, dilation: one number for all directions, or one for each.
+        padding: elements at both ends of each axis; "valid" for none, "same" for as many results as
+            elements, where the stride is 1.
+        groups: groups of channels that see only each other.
+        padding_mode: the value of the added elements: "zeros", "reflect", "replicate" or
+            "circular".
+    Shapes:
+        weight: (out_channels, in_channels / groups, kernel_height, kernel_width)
+        bias: (out_channels,)
+        input: (batch, in_channels, height, width), or without the batch
+        output: (batch, out_channels, out_height, out_width)
+    Raises:
+        CallError: a size is too small, channels cannot be divided into groups, the padding is
+            "same" for a stride above 1, or the input has other channels or axes.
+    Example:
+        >>> nn.Conv2d(3, 6, 3, padding=1)(tx.zeros(2, 3, 8, 8)).shape
+        (2, 6, 8, 8)
     """
 
     rank = 2
 
 
 class Conv3d(Conv1d):
-    """Convolution of (batch, channels, depth, height, width). See Conv1d."""
+    """Convolution (cross-correlation) of volumes: each result is the weight times a window, summed
+    over channels and window, plus the bias.
+
+    An axis of extent n becomes `(n + 2 padding - dilation (kernel_size - 1) - 1) / stride + 1`,
+    rounded down. First values are even within 1 / sqrt(fan in), as torch's are.
+
+    Args:
+        in_channels, out_channels: numbers of channels, axis 1.
+        kernel_size, stride, dilation: one number for all directions, or one for each.
+        padding: elements at both ends of each axis; "valid" for none, "same" for as many results as
+            elements, where the stride is 1.
+        groups: groups of channels that see only each other.
+        padding_mode: the value of the added elements: "zeros", "reflect", "replicate" or
+            "circular".
+    Shapes:
+        weight: (out_channels, in_channels / groups, kernel_depth, kernel_height, kernel_width)
+        bias: (out_channels,)
+        input: (batch, in_channels, depth, height, width), or without the batch
+        output: (batch, out_channels, out_depth, out_height, out_width)
+    Raises:
+        CallError: a size is too small, channels cannot be divided into groups, the padding is
+            "same" for a stride above 1, or the input has other channels or axes.
+    Example:
+        >>> nn.Conv3d(3, 6, 3, padding=1)(tx.zeros(2, 3, 8, 8, 8)).shape
+        (2, 6, 8, 8, 8)
+    """
 
     rank = 3
 
 
 class ConvTranspose1d(_Convolution):
-    """The adjoint of Conv1d, which makes sequences longer; the weight is (in, out / groups,
-    kernel).
+    """Transposed convolution of sequences: the adjoint of Conv1d, which makes axes longer.
+
+    An axis of extent n becomes
+    `(n - 1) stride - 2 padding + dilation (kernel_size - 1) + output_padding + 1`.
 
     Args:
+        in_channels, out_channels: numbers of channels, axis 1.
+        kernel_size, stride, dilation: one number for all directions, or one for each.
         padding: elements taken away at both ends.
         output_padding: more elements at the end, fewer than the stride or the dilation.
+        groups: groups of channels that see only each other.
+        padding_mode: "zeros" alone.
+    Shapes:
+        weight: (in_channels, out_channels / groups, kernel_size)
+        bias: (out_channels,)
+        input: (batch, in_channels, length), or without the batch
+        output: (batch, out_channels, out_length)
+    Raises:
+        CallError: a size is too small, channels cannot be divided into groups, `output_padding` is
+            too large, another padding mode, or the input has other channels or axes.
+    Example:
+        >>> nn.ConvTranspose1d(6, 3, 2, stride=2)(tx.zeros(2, 6, 4)).shape
+        (2, 3, 8)
     """
 
     def __init__(
@@ -225,22 +308,77 @@ class ConvTranspose1d(_Convolution):
 
 
 class ConvTranspose2d(ConvTranspose1d):
-    """The adjoint of Conv2d, which makes images larger; the weight is (in, out / groups, kernel
-    height, kernel width).
+    """Transposed convolution of images: the adjoint of Conv2d, which makes axes longer.
+
+    An axis of extent n becomes
+    `(n - 1) stride - 2 padding + dilation (kernel_size - 1) + output_padding + 1`.
+
+    Args:
+        in_channels, out_channels: numbers of channels, axis 1.
+        kernel_size, stride, dilation: one number for all directions, or one for each.
+        padding: elements taken away at both ends.
+        output_padding: more elements at the end, fewer than the stride or the dilation.
+        groups: groups of channels that see only each other.
+        padding_mode: "zeros" alone.
+    Shapes:
+        weight: (in_channels, out_channels / groups, kernel_height, kernel_width)
+        bias: (out_channels,)
+        input: (batch, in_channels, height, width), or without the batch
+        output: (batch, out_channels, out_height, out_width)
+    Raises:
+        CallError: a size is too small, channels cannot be divided into groups, `output_padding` is
+            too large, another padding mode, or the input has other channels or axes.
+    Example:
+        >>> nn.ConvTranspose2d(6, 3, 2, stride=2)(tx.zeros(2, 6, 4, 4)).shape
+        (2, 3, 8, 8)
     """
 
     rank = 2
 
 
 class ConvTranspose3d(ConvTranspose1d):
-    """The adjoint of Conv3d."""
+    """Transposed convolution of volumes: the adjoint of Conv3d, which makes axes longer.
+
+    An axis of extent n becomes
+    `(n - 1) stride - 2 padding + dilation (kernel_size - 1) + output_padding + 1`.
+
+    Args:
+        in_channels, out_channels: numbers of channels, axis 1.
+        kernel_size, stride, dilation: one number for all directions, or one for each.
+        padding: elements taken away at both ends.
+        output_padding: more elements at the end, fewer than the stride or the dilation.
+        groups: groups of channels that see only each other.
+        padding_mode: "zeros" alone.
+    Shapes:
+        weight: (in_channels, out_channels / groups, kernel_depth, kernel_height, kernel_width)
+        bias: (out_channels,)
+        input: (batch, in_channels, depth, height, width), or without the batch
+        output: (batch, out_channels, out_depth, out_height, out_width)
+    Raises:
+        CallError: a size is too small, channels cannot be divided into groups, `output_padding` is
+            too large, another padding mode, or the input has other channels or axes.
+    Example:
+        >>> nn.ConvTranspose3d(6, 3, 2, stride=2)(tx.zeros(2, 6, 4, 4, 4)).shape
+        (2, 3, 8, 8, 8)
+    """
 
     rank = 3
 
 
 class Unfold(Module):
-    """The windows of (batch, channels, height, width) as columns: (batch, channels * window,
-    windows).
+    """Windows of images as columns (im2col).
+
+    Args:
+        kernel_size, dilation, padding, stride: of the windows, one number for both directions or a
+            pair.
+    Shapes:
+        input: (batch, channels, height, width), or without the batch
+        output: (batch, channels * window, windows)
+    Raises:
+        CallError: a size is no integer of at least 1, or the input has another number of axes.
+    Example:
+        >>> nn.Unfold(2)(tx.zeros(1, 3, 4, 4)).shape
+        (1, 12, 9)
     """
 
     def __init__(
@@ -274,8 +412,20 @@ class Unfold(Module):
 
 
 class Fold(Unfold):
-    """The adjoint of Unfold: columns added where windows of (height, width) = output_size take
-    them from.
+    """Sum of columns at the places of their windows (col2im): the adjoint of Unfold.
+
+    Args:
+        output_size: height and width of the images.
+        kernel_size, dilation, padding, stride: of the windows, one number for both directions or a
+            pair.
+    Shapes:
+        input: (batch, channels * window, windows), or without the batch
+        output: (batch, channels, *output_size)
+    Raises:
+        CallError: a size is no integer of at least 1, or the columns are not those of such images.
+    Example:
+        >>> nn.Fold((4, 4), 2)(tx.ones(1, 12, 9)).shape
+        (1, 3, 4, 4)
     """
 
     def __init__(

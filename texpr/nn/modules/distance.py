@@ -9,6 +9,7 @@ from texpr import ops
 from texpr.graph.arrays.operator_texts import broadcast
 from texpr.nn.core.argument_checks import number
 from texpr.nn.core.module import Module
+from texpr.support.errors import CallError
 
 
 def _alike(x1: Any, x2: Any) -> tuple[Any, Any]:
@@ -18,7 +19,20 @@ def _alike(x1: Any, x2: Any) -> tuple[Any, Any]:
 
 
 class CosineSimilarity(Module):
-    """x1.x2 / (|x1| |x2|) along axis `dim`; norms are at least eps."""
+    """Cosine of the angle along an axis: `x1.x2 / (|x1| |x2|)`.
+
+    Args:
+        dim: the axis of the vectors.
+        eps: the least norm.
+    Shapes:
+        x1, x2: (..., n, ...), which broadcast
+        output: the shape without axis `dim`
+    Raises:
+        CallError: there is no axis `dim`, or the shapes do not broadcast.
+    Example:
+        >>> nn.CosineSimilarity()(tx.tensor([[1.0, 0.0]]), tx.tensor([[3.0, 4.0]]))
+        tensor([0.6], f64[1])
+    """
 
     def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
         super().__init__()
@@ -26,6 +40,8 @@ class CosineSimilarity(Module):
 
     def forward(self, x1: Any, x2: Any) -> Any:
         x1, x2 = _alike(x1, x2)
+        if not -x1.ndim <= self.dim < x1.ndim:
+            raise CallError(f"CosineSimilarity: there is no axis {self.dim} of {x1.ndim}", code="rank")
         return ops.cosine_similarity(x1, x2, axis=self.dim % x1.ndim, eps=self.eps)
 
     def extra_repr(self) -> str:
@@ -33,8 +49,22 @@ class CosineSimilarity(Module):
 
 
 class PairwiseDistance(Module):
-    """(sum over the last axis of |x1 - x2 + eps|^p)^(1/p), or the largest |x1 - x2 + eps| where
-    p is infinite.
+    """Distance of two vectors in the p-norm: `(sum of |x1 - x2 + eps|^p)^(1/p)` over the last axis.
+
+    For an infinite p it is the largest `|x1 - x2 + eps|`.
+
+    Args:
+        p: the order of the norm, above 0.
+        eps: added to each difference.
+        keepdim: keep the last axis, with extent 1.
+    Shapes:
+        x1, x2: (..., n)
+        output: (...), or (..., 1) with `keepdim`
+    Raises:
+        CallError: `p` is not above 0, or the shapes do not fit.
+    Example:
+        >>> nn.PairwiseDistance()(tx.tensor([[0.0, 0.0]]), tx.tensor([[3.0, 4.0]]))
+        tensor([4.9999986], f64[1])
     """
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:

@@ -22,6 +22,12 @@ class Seeded(Module):
     The numbers are functions of `seed`, a u64 that every training step (and every call in training
     mode) increases by one. The first seed is drawn when the layer is made, so `nn.manual_seed`
     repeats all of them, whatever the schedules and the threads are.
+
+    Shapes: those of the layer that is built on it.
+    Raises: nothing of its own.
+    Example:
+        >>> isinstance(nn.Dropout(), nn.Seeded)
+        True
     """
 
     def __init__(self) -> None:
@@ -44,8 +50,25 @@ def _first_seed() -> np.ndarray:
 
 
 class Dropout(Seeded):
-    """In training, every element is 0 with probability p, else divided by 1 - p; in evaluation,
-    nothing happens. p may be 1.
+    """Dropout: in training, every element is 0 with probability p, else divided by `1 - p`; in
+    evaluation, the input as it is.
+
+    Srivastava et al., Dropout, 2014.
+
+    Args:
+        p: the probability that an element, or a channel, is dropped; it may be 1.
+        inplace: accepted as torch's; the memory plan decides.
+    Shapes:
+        input: (*), any shape
+        output: the shape of the input
+    Raises:
+        CallError: `p` is not within 0..1, or the input is not of floats.
+    Example:
+        >>> layer = nn.Dropout(0.5)
+        >>> set(layer(tx.ones(1000)).tolist()) == {0.0, 2.0}
+        True
+        >>> layer.eval()(tx.ones(3)).tolist()
+        [1.0, 1.0, 1.0]
     """
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
@@ -63,8 +86,21 @@ class Dropout(Seeded):
 
 
 class Dropout1d(Dropout):
-    """Dropout of whole channels of (batch, channels, length) or (channels, length). Tompson et
-    al., 2015.
+    """Dropout of whole channels of sequences.
+
+    Tompson et al., Efficient Object Localization, 2015.
+
+    Args:
+        p: the probability that an element, or a channel, is dropped; it may be 1.
+        inplace: accepted as torch's; the memory plan decides.
+    Shapes:
+        input: (batch, channels, length), or without the batch
+        output: the shape of the input
+    Raises:
+        CallError: `p` is not within 0..1, or the input has another number of axes.
+    Example:
+        >>> nn.Dropout1d().eval()(tx.ones(2, 3, 4)).shape
+        (2, 3, 4)
     """
 
     rank = 1
@@ -74,20 +110,60 @@ class Dropout1d(Dropout):
 
 
 class Dropout2d(Dropout1d):
-    """Dropout of whole channels of images."""
+    """Dropout of whole channels of images.
+
+    Args:
+        p: the probability that an element, or a channel, is dropped; it may be 1.
+        inplace: accepted as torch's; the memory plan decides.
+    Shapes:
+        input: (batch, channels, height, width), or without the batch
+        output: the shape of the input
+    Raises:
+        CallError: `p` is not within 0..1, or the input has another number of axes.
+    Example:
+        >>> nn.Dropout2d().eval()(tx.ones(2, 3, 4, 4)).shape
+        (2, 3, 4, 4)
+    """
 
     rank = 2
 
 
 class Dropout3d(Dropout1d):
-    """Dropout of whole channels of volumes."""
+    """Dropout of whole channels of volumes.
+
+    Args:
+        p: the probability that an element, or a channel, is dropped; it may be 1.
+        inplace: accepted as torch's; the memory plan decides.
+    Shapes:
+        input: (batch, channels, depth, height, width), or without the batch
+        output: the shape of the input
+    Raises:
+        CallError: `p` is not within 0..1, or the input has another number of axes.
+    Example:
+        >>> nn.Dropout3d().eval()(tx.ones(2, 3, 4, 4, 4)).shape
+        (2, 3, 4, 4, 4)
+    """
 
     rank = 3
 
 
 class AlphaDropout(Dropout):
-    """Dropout after SELU: elements become what selu tends to, and mean 0 and variance 1 stay.
-    Klambauer et al., 2017.
+    """Dropout for SELU: dropped elements take the limit of `selu`, so that mean 0 and variance 1
+    stay.
+
+    Klambauer et al., Self-Normalizing Neural Networks, 2017.
+
+    Args:
+        p: the probability that an element, or a channel, is dropped; it may be 1.
+        inplace: accepted as torch's; the memory plan decides.
+    Shapes:
+        input: (*), any shape
+        output: the shape of the input
+    Raises:
+        CallError: `p` is not within 0..1, or the input is not of floats.
+    Example:
+        >>> nn.AlphaDropout(0.2).eval()(tx.ones(3)).tolist()
+        [1.0, 1.0, 1.0]
     """
 
     def _dropped(self, x: Any, seed: Symbolic) -> Any:
@@ -95,7 +171,20 @@ class AlphaDropout(Dropout):
 
 
 class FeatureAlphaDropout(Dropout):
-    """AlphaDropout of whole channels of (batch, channels, ...)."""
+    """AlphaDropout of whole channels.
+
+    Args:
+        p: the probability that an element, or a channel, is dropped; it may be 1.
+        inplace: accepted as torch's; the memory plan decides.
+    Shapes:
+        input: (batch, channels, ...)
+        output: the shape of the input
+    Raises:
+        CallError: `p` is not within 0..1, or the input is not of floats.
+    Example:
+        >>> nn.FeatureAlphaDropout(0.2).eval()(tx.ones(2, 3, 4)).shape
+        (2, 3, 4)
+    """
 
     def _dropped(self, x: Any, seed: Symbolic) -> Any:
         return ops.alpha_dropout(x, seed, axis=2, p=self.p)

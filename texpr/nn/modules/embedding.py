@@ -109,8 +109,25 @@ class _Table(Module):
 
 
 class Embedding(_Table):
-    """Row i of a table of (num_embeddings, embedding_dim) for every index i (i64). Row
-    padding_idx gets no gradient.
+    """Table of vectors: row `i` of a (num_embeddings, embedding_dim) matrix for every index `i`.
+
+    Args:
+        padding_idx: a row that gets no gradient; it starts at 0.
+        max_norm: rows that are looked up are scaled to at most this norm.
+        norm_type: the order of that norm.
+        scale_grad_by_freq: divide a row's gradient by the number of its uses in the batch.
+        sparse: accepted as torch's; gradients are dense.
+    Shapes:
+        weight: (num_embeddings, embedding_dim)
+        input: (...), integers in 0..num_embeddings - 1
+        output: (..., embedding_dim)
+    Raises:
+        CallError: a size is no integer of at least 1, `padding_idx` is no row, or an index is out
+            of range.
+    Example:
+        >>> layer = nn.Embedding(10, 4)
+        >>> layer(np.array([[1, 2, 3]])).shape
+        (1, 3, 4)
     """
 
     def __init__(
@@ -149,11 +166,28 @@ class Embedding(_Table):
 
 
 class EmbeddingBag(_Table):
-    """The sum, mean or largest elements of the rows of every bag of indices; row padding_idx does
-    not count.
+    """Sum, mean or maximum of the table's rows in every bag of indices.
 
-    Bags are rows of indices (bags, indices), or one line of indices with the place where each bag
-    begins (`offsets`, the first is 0).
+    Bags are rows of indices, or one line of indices with the place where each bag begins. Row
+    `padding_idx` does not count.
+
+    Args:
+        mode: "sum", "mean" or "max".
+        include_last_offset: `offsets` ends with the number of indices.
+        max_norm, norm_type, scale_grad_by_freq, sparse: as of Embedding.
+    Shapes:
+        weight: (num_embeddings, embedding_dim)
+        input: (bags, indices), or (indices,) with `offsets`
+        offsets: (bags,), the first is 0
+        per_sample_weights: the shape of the input, for sums alone
+        output: (bags, embedding_dim)
+    Raises:
+        CallError: a wrong size or mode, offsets without a line of indices or the reverse, weights
+            for another mode than sum, or an index out of range.
+    Example:
+        >>> layer = nn.EmbeddingBag(10, 4, mode="sum")
+        >>> layer(np.array([[1, 2], [4, 4]])).shape
+        (2, 4)
     """
 
     def __init__(

@@ -21,12 +21,25 @@ Ratios = float | Sequence[float]
 
 
 class FractionalMaxPool2d(Seeded):
-    """The largest element of each of output_size windows of kernel_size, or of output_ratio times
-    as many as there are elements.
+    """Maximum of windows of images that are spread at random over each image and channel.
 
-    The windows are spread over each image and channel anew in every call, in evaluation too; by
-    `_random_samples`, numbers of 0..1 of shape (batch, channels, 2), where they are given. With
-    return_indices also the places in the image, row by row. Graham, Fractional Max-Pooling, 2014.
+    The windows are drawn anew in every call, in evaluation too; `_random_samples`, numbers of 0..1
+    of shape (batch, channels, 2), fixes them. Graham, Fractional Max-Pooling, 2014.
+
+    Args:
+        kernel_size: the window.
+        output_size: the number of windows; or
+        output_ratio: the number of windows over that of elements, above 0 and below 1.
+        return_indices: give also the place of each maximum in the image, row by row.
+    Shapes:
+        input: (batch, channels, height, width), or without the batch
+        output: (batch, channels, *output_size)
+    Raises:
+        CallError: both or neither of size and ratio are given, a ratio is not within 0..1, or the
+            windows do not fit.
+    Example:
+        >>> nn.FractionalMaxPool2d(2, output_size=3)(tx.randn(1, 3, 8, 8)).shape
+        (1, 3, 3, 3)
     """
 
     rank = 2
@@ -108,6 +121,25 @@ class FractionalMaxPool2d(Seeded):
 
 
 class FractionalMaxPool3d(FractionalMaxPool2d):
-    """The same for volumes, with numbers of shape (batch, channels, 3)."""
+    """Maximum of windows of volumes that are spread at random over each volume and channel.
+
+    The windows are drawn anew in every call, in evaluation too; `_random_samples`, numbers of 0..1
+    of shape (batch, channels, 3), fixes them. Graham, Fractional Max-Pooling, 2014.
+
+    Args:
+        kernel_size: the window.
+        output_size: the number of windows; or
+        output_ratio: the number of windows over that of elements, above 0 and below 1.
+        return_indices: give also the place of each maximum in the volume, row by row.
+    Shapes:
+        input: (batch, channels, depth, height, width), or without the batch
+        output: (batch, channels, *output_size)
+    Raises:
+        CallError: both or neither of size and ratio are given, a ratio is not within 0..1, or the
+            windows do not fit.
+    Example:
+        >>> nn.FractionalMaxPool3d(2, output_size=3)(tx.randn(1, 3, 8, 8, 8)).shape
+        (1, 3, 3, 3, 3)
+    """
 
     rank = 3

@@ -16,7 +16,16 @@ from texpr.support.errors import CallError
 
 
 class Identity(Module):
-    """x, whatever the arguments."""
+    """Identity: the input as it is. Arguments are ignored.
+
+    Shapes:
+        input: (*), any shape
+        output: the shape of the input
+    Raises: nothing of its own.
+    Example:
+        >>> nn.Identity()(tx.tensor([1.0, 2.0]))
+        tensor([1., 2.], f64[2])
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -26,9 +35,26 @@ class Identity(Module):
 
 
 class Linear(Module):
-    """y = x W^T + b over the last axis; W is (out_features, in_features).
+    """Affine map of the last axis: `y = x W^T + b`.
 
-    First values as torch's: even within 1 / sqrt(in_features).
+    First values are even within 1 / sqrt(in_features), as torch's are.
+
+    Args:
+        in_features, out_features: extents of the last axis before and after.
+        bias: add `b`.
+        dtype: of the parameters, such as "f32".
+    Shapes:
+        weight: (out_features, in_features)
+        bias: (out_features,)
+        input: (..., in_features)
+        output: (..., out_features)
+    Raises:
+        CallError: a size is no integer of at least 1, or the last axis of the input has another
+            extent.
+    Example:
+        >>> layer = nn.Linear(3, 2)
+        >>> layer(tx.ones(8, 3)).shape
+        (8, 2)
     """
 
     def __init__(
@@ -59,8 +85,20 @@ class Linear(Module):
 
 
 class Bilinear(Module):
-    """y_o = x1^T W_o x2 + b_o over the last axes; W is (out_features, in1_features,
-    in2_features). Even within 1 / sqrt(in1_features).
+    """Bilinear map of two inputs: `y_o = x1^T W_o x2 + b_o` over the last axes.
+
+    First values are even within 1 / sqrt(in1_features).
+
+    Shapes:
+        weight: (out_features, in1_features, in2_features)
+        input1: (..., in1_features)
+        input2: (..., in2_features)
+        output: (..., out_features)
+    Raises:
+        CallError: a size is no integer of at least 1, or the inputs do not fit.
+    Example:
+        >>> nn.Bilinear(3, 4, 2)(tx.ones(8, 3), tx.ones(8, 4)).shape
+        (8, 2)
     """
 
     def __init__(
@@ -105,7 +143,19 @@ class Bilinear(Module):
 
 
 class Flatten(Module):
-    """The axes start_dim to end_dim as one. The elements keep their order."""
+    """Flattened axes: `start_dim` to `end_dim` become one axis, in the order of elements.
+
+    Args:
+        start_dim, end_dim: the first and the last axis of those that become one.
+    Shapes:
+        input: (batch, ...)
+        output: (batch, product of the other extents), by default
+    Raises:
+        CallError: there is no such axis, or `start_dim` is behind `end_dim`.
+    Example:
+        >>> nn.Flatten()(tx.zeros(8, 3, 4)).shape
+        (8, 12)
+    """
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
@@ -126,7 +176,20 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """The axis `dim` as several of the sizes unflattened_size, one of which may be -1."""
+    """Split of an axis into several.
+
+    Args:
+        dim: the axis.
+        unflattened_size: extents of the new axes; one of them may be -1.
+    Shapes:
+        input: (..., n, ...)
+        output: (..., *unflattened_size, ...), whose product is n
+    Raises:
+        CallError: there is no such axis, or the extents do not multiply to its extent.
+    Example:
+        >>> nn.Unflatten(1, (3, -1))(tx.zeros(8, 12)).shape
+        (8, 3, 4)
+    """
 
     def __init__(self, dim: int, unflattened_size: Sequence[int]) -> None:
         super().__init__()

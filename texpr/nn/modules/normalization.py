@@ -104,12 +104,30 @@ def _cumulative(count: Any, old: Any, new: Any, scale: float) -> Any:
 
 
 class BatchNorm1d(_Channels):
-    """Mean 0 and variance 1 for every channel of (batch, channels) or (batch, channels, length),
-    then weight and bias.
+    """Batch normalization of vectors and sequences:
+    `(x - mean) / sqrt(variance + eps) * weight + bias` per channel.
 
-    In training, with the mean and variance of the batch, which running means take in by the share
-    `momentum`, or all batches alike where that is None; in evaluation with the running means. Ioffe
-    and Szegedy, Batch Normalization, 2015.
+    In training, mean and variance are those of the batch, which enter the running statistics; in
+    evaluation they are the running ones. Ioffe and Szegedy, Batch Normalization, 2015.
+
+    Args:
+        num_features: the number of channels, axis 1.
+        eps: added to the variance.
+        momentum: the share of the batch in the running statistics; None for the mean of all
+            batches.
+        affine: learn a weight and a bias per channel.
+        track_running_stats: keep running statistics, which evaluation uses.
+        bias: with `affine`, learn a bias.
+    Shapes:
+        weight, bias, running_mean, running_var: (num_features,)
+        input: (batch, channels), (batch, channels, length)
+        output: the shape of the input
+    Raises:
+        CallError: `num_features` is no integer of at least 1, the input has other axes or channels,
+            or training has one value per channel.
+    Example:
+        >>> nn.BatchNorm1d(3)(tx.randn(2, 3)).shape
+        (2, 3)
     """
 
     dims = (2, 3)
@@ -152,23 +170,90 @@ class BatchNorm1d(_Channels):
 
 
 class BatchNorm2d(BatchNorm1d):
-    """Batch normalisation of images."""
+    """Batch normalization of images: `(x - mean) / sqrt(variance + eps) * weight + bias` per
+    channel.
+
+    In training, mean and variance are those of the batch, which enter the running statistics; in
+    evaluation they are the running ones. Ioffe and Szegedy, Batch Normalization, 2015.
+
+    Args:
+        num_features: the number of channels, axis 1.
+        eps: added to the variance.
+        momentum: the share of the batch in the running statistics; None for the mean of all
+            batches.
+        affine: learn a weight and a bias per channel.
+        track_running_stats: keep running statistics, which evaluation uses.
+        bias: with `affine`, learn a bias.
+    Shapes:
+        weight, bias, running_mean, running_var: (num_features,)
+        input: (batch, channels, height, width)
+        output: the shape of the input
+    Raises:
+        CallError: `num_features` is no integer of at least 1, the input has other axes or channels,
+            or training has one value per channel.
+    Example:
+        >>> nn.BatchNorm2d(3)(tx.randn(2, 3, 4, 4)).shape
+        (2, 3, 4, 4)
+    """
 
     dims = (4,)
 
 
 class BatchNorm3d(BatchNorm1d):
-    """Batch normalisation of volumes."""
+    """Batch normalization of volumes: `(x - mean) / sqrt(variance + eps) * weight + bias` per
+    channel.
+
+    In training, mean and variance are those of the batch, which enter the running statistics; in
+    evaluation they are the running ones. Ioffe and Szegedy, Batch Normalization, 2015.
+
+    Args:
+        num_features: the number of channels, axis 1.
+        eps: added to the variance.
+        momentum: the share of the batch in the running statistics; None for the mean of all
+            batches.
+        affine: learn a weight and a bias per channel.
+        track_running_stats: keep running statistics, which evaluation uses.
+        bias: with `affine`, learn a bias.
+    Shapes:
+        weight, bias, running_mean, running_var: (num_features,)
+        input: (batch, channels, depth, height, width)
+        output: the shape of the input
+    Raises:
+        CallError: `num_features` is no integer of at least 1, the input has other axes or channels,
+            or training has one value per channel.
+    Example:
+        >>> nn.BatchNorm3d(3)(tx.randn(2, 3, 4, 4, 4)).shape
+        (2, 3, 4, 4, 4)
+    """
 
     dims = (5,)
 
 
 class InstanceNorm1d(_Channels):
-    """Mean 0 and variance 1 for every sample and channel of (batch, channels, length), with or
-    without the batch.
+    """Instance normalization of sequences: `(x - mean) / sqrt(variance + eps)` for every sample and
+    channel.
 
-    Running statistics, where they are tracked, are means over the batch; their batches are not
-    counted, as in torch. Ulyanov, Vedaldi and Lempitsky, Instance Normalization, 2016.
+    Running statistics are means over the batch, if they are tracked; their batches are not counted,
+    as in torch. Ulyanov, Vedaldi and Lempitsky, Instance Normalization, 2016.
+
+    Args:
+        num_features: the number of channels, axis 1.
+        eps: added to the variance.
+        momentum: the share of the batch in the running statistics; None for the mean of all
+            batches.
+        affine: learn a weight and a bias per channel.
+        track_running_stats: keep running statistics, which evaluation uses.
+        bias: with `affine`, learn a bias.
+    Shapes:
+        weight, bias: (num_features,) with `affine`
+        input: (batch, channels, length), or without the batch
+        output: the shape of the input
+    Raises:
+        CallError: `num_features` is no integer of at least 1, or the input has other axes or
+            channels.
+    Example:
+        >>> nn.InstanceNorm1d(3)(tx.randn(2, 3, 4)).shape
+        (2, 3, 4)
     """
 
     dims = (2, 3)
@@ -202,13 +287,61 @@ class InstanceNorm1d(_Channels):
 
 
 class InstanceNorm2d(InstanceNorm1d):
-    """Instance normalisation of images."""
+    """Instance normalization of images: `(x - mean) / sqrt(variance + eps)` for every sample and
+    channel.
+
+    Running statistics are means over the batch, if they are tracked; their batches are not counted,
+    as in torch. Ulyanov, Vedaldi and Lempitsky, Instance Normalization, 2016.
+
+    Args:
+        num_features: the number of channels, axis 1.
+        eps: added to the variance.
+        momentum: the share of the batch in the running statistics; None for the mean of all
+            batches.
+        affine: learn a weight and a bias per channel.
+        track_running_stats: keep running statistics, which evaluation uses.
+        bias: with `affine`, learn a bias.
+    Shapes:
+        weight, bias: (num_features,) with `affine`
+        input: (batch, channels, height, width), or without the batch
+        output: the shape of the input
+    Raises:
+        CallError: `num_features` is no integer of at least 1, or the input has other axes or
+            channels.
+    Example:
+        >>> nn.InstanceNorm2d(3)(tx.randn(2, 3, 4, 4)).shape
+        (2, 3, 4, 4)
+    """
 
     dims = (3, 4)
 
 
 class InstanceNorm3d(InstanceNorm1d):
-    """Instance normalisation of volumes."""
+    """Instance normalization of volumes: `(x - mean) / sqrt(variance + eps)` for every sample and
+    channel.
+
+    Running statistics are means over the batch, if they are tracked; their batches are not counted,
+    as in torch. Ulyanov, Vedaldi and Lempitsky, Instance Normalization, 2016.
+
+    Args:
+        num_features: the number of channels, axis 1.
+        eps: added to the variance.
+        momentum: the share of the batch in the running statistics; None for the mean of all
+            batches.
+        affine: learn a weight and a bias per channel.
+        track_running_stats: keep running statistics, which evaluation uses.
+        bias: with `affine`, learn a bias.
+    Shapes:
+        weight, bias: (num_features,) with `affine`
+        input: (batch, channels, depth, height, width), or without the batch
+        output: the shape of the input
+    Raises:
+        CallError: `num_features` is no integer of at least 1, or the input has other axes or
+            channels.
+    Example:
+        >>> nn.InstanceNorm3d(3)(tx.randn(2, 3, 4, 4, 4)).shape
+        (2, 3, 4, 4, 4)
+    """
 
     dims = (4, 5)
 
@@ -248,8 +381,24 @@ class _Shaped(Module):
 
 
 class LayerNorm(_Shaped):
-    """Mean 0 and variance 1 over the last axes, then weight and bias. Ba, Kiros and Hinton,
-    Layer Normalization, 2016.
+    """Layer normalization: `(x - mean) / sqrt(variance + eps) * weight + bias` over the last axes.
+
+    Ba, Kiros and Hinton, Layer Normalization, 2016.
+
+    Args:
+        normalized_shape: the extents of the last axes, or one number.
+        eps: added to the variance.
+        elementwise_affine: learn a weight and a bias.
+        bias: with `elementwise_affine`, learn a bias.
+    Shapes:
+        weight, bias: normalized_shape
+        input: (..., *normalized_shape)
+        output: the shape of the input
+    Raises:
+        CallError: an extent is no integer of at least 1, or the last axes have other extents.
+    Example:
+        >>> nn.LayerNorm(4)(tx.randn(2, 3, 4)).shape
+        (2, 3, 4)
     """
 
     bias: Parameter | None
@@ -279,10 +428,23 @@ class LayerNorm(_Shaped):
 
 
 class RMSNorm(_Shaped):
-    """x / sqrt(mean of x^2 + eps) over the last axes, then the weight; eps is that of the dtype
-    unless given.
+    """Root-mean-square normalization: `x / sqrt(mean of x^2 + eps) * weight` over the last axes.
 
     Zhang and Sennrich, Root Mean Square Layer Normalization, 2019.
+
+    Args:
+        normalized_shape: the extents of the last axes, or one number.
+        eps: added to the mean square; the epsilon of the dtype unless given.
+        elementwise_affine: learn a weight.
+    Shapes:
+        weight: normalized_shape
+        input: (..., *normalized_shape)
+        output: the shape of the input
+    Raises:
+        CallError: an extent is no integer of at least 1, or the last axes have other extents.
+    Example:
+        >>> nn.RMSNorm(4)(tx.randn(2, 3, 4)).shape
+        (2, 3, 4)
     """
 
     def __init__(
@@ -305,8 +467,25 @@ class RMSNorm(_Shaped):
 
 
 class GroupNorm(Module):
-    """Mean 0 and variance 1 for every sample and group of channels, then weight and bias per
-    channel. Wu and He, 2018.
+    """Group normalization: `(x - mean) / sqrt(variance + eps) * weight + bias` for every sample and
+    group of channels.
+
+    Wu and He, Group Normalization, 2018.
+
+    Args:
+        num_groups: groups, into which the channels are divided evenly.
+        num_channels: the extent of axis 1.
+        eps: added to the variance.
+        affine: learn a weight and a bias per channel.
+    Shapes:
+        weight, bias: (num_channels,)
+        input: (batch, num_channels, ...)
+        output: the shape of the input
+    Raises:
+        CallError: channels cannot be divided into groups, or the input has other channels.
+    Example:
+        >>> nn.GroupNorm(2, 4)(tx.randn(2, 4, 5)).shape
+        (2, 4, 5)
     """
 
     def __init__(
@@ -343,8 +522,21 @@ class GroupNorm(Module):
 
 
 class LocalResponseNorm(Module):
-    """x / (k + alpha / size * sum of x^2 over `size` neighbouring channels)^beta. Krizhevsky,
-    Sutskever and Hinton, 2012.
+    """Local response normalization:
+    `x / (k + alpha / size * sum of x^2 over size neighbouring channels)^beta`.
+
+    Krizhevsky, Sutskever and Hinton, ImageNet Classification, 2012.
+
+    Args:
+        size: the number of neighbouring channels.
+    Shapes:
+        input: (batch, channels, ...)
+        output: the shape of the input
+    Raises:
+        CallError: `size` is no integer of at least 1, or the input has no channels.
+    Example:
+        >>> nn.LocalResponseNorm(3)(tx.randn(2, 4, 5)).shape
+        (2, 4, 5)
     """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:

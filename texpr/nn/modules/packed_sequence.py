@@ -15,12 +15,17 @@ from texpr.support.frozen_dataclass import frozen_by_identity
 
 @frozen_by_identity
 class PackedSequence:
-    """Sequences beside each other, with how long each is: shapes do not depend on data, so one
-    program serves all lengths.
+    """Sequences of several lengths beside each other; shapes do not depend on data, so one program
+    serves all lengths.
 
     Attributes:
         padded: (time, batch, ...), 0 behind the ends.
         lengths: (batch,) i64.
+    Raises: nothing of its own.
+    Example:
+        >>> packed = nn.utils.rnn.pack_sequence([np.ones((3, 2)), np.ones((1, 2))])
+        >>> packed.batch_sizes.tolist()
+        [2, 1, 1]
     """
 
     padded: Any

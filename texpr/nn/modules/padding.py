@@ -71,7 +71,22 @@ class _Pad(Module):
 
 
 class ConstantPad1d(_Pad):
-    """`value` before and after the last axis; negative numbers take elements away."""
+    """A constant around the last axis. Negative numbers take elements away.
+
+    Args:
+        padding: one number for all sides, or 2 of them: before and after, from the last axis to the
+            first.
+        value: the constant.
+    Shapes:
+        input: (batch, channels, length), or without the batch
+        output: (batch, channels, out_length), each axis longer by its padding
+    Raises:
+        CallError: `padding` is neither an integer nor 2 of them; the input has another number of
+            axes.
+    Example:
+        >>> nn.ConstantPad1d(1, 5.0)(tx.tensor([[[1.0, 2.0, 3.0]]])).tolist()
+        [[[5.0, 1.0, 2.0, 3.0, 5.0]]]
+    """
 
     def __init__(self, padding: int | Sequence[int], value: float) -> None:
         super().__init__(padding)
@@ -85,82 +100,280 @@ class ConstantPad1d(_Pad):
 
 
 class ConstantPad2d(ConstantPad1d):
-    """`value` around the last two axes."""
+    """A constant around the last two axes. Negative numbers take elements away.
+
+    Args:
+        padding: one number for all sides, or 4 of them: before and after, from the last axis to the
+            first.
+        value: the constant.
+    Shapes:
+        input: (batch, channels, height, width), or without the batch
+        output: (batch, channels, out_height, out_width), each axis longer by its padding
+    Raises:
+        CallError: `padding` is neither an integer nor 4 of them; the input has another number of
+            axes.
+    Example:
+        >>> nn.ConstantPad2d(1, 5.0)(tx.ones(1, 3, 4, 4)).shape
+        (1, 3, 6, 6)
+    """
 
     rank = 2
 
 
 class ConstantPad3d(ConstantPad1d):
-    """`value` around the last three axes."""
+    """A constant around the last three axes. Negative numbers take elements away.
+
+    Args:
+        padding: one number for all sides, or 6 of them: before and after, from the last axis to the
+            first.
+        value: the constant.
+    Shapes:
+        input: (batch, channels, depth, height, width), or without the batch
+        output: (batch, channels, out_depth, out_height, out_width), each axis longer by its padding
+    Raises:
+        CallError: `padding` is neither an integer nor 6 of them; the input has another number of
+            axes.
+    Example:
+        >>> nn.ConstantPad3d(1, 5.0)(tx.ones(1, 3, 4, 4, 4)).shape
+        (1, 3, 6, 6, 6)
+    """
 
     rank = 3
 
 
 class ZeroPad1d(_Pad):
-    """Zeros before and after the last axis."""
+    """Zeros around the last axis. Negative numbers take elements away.
+
+    Args:
+        padding: one number for all sides, or 2 of them: before and after, from the last axis to the
+            first.
+    Shapes:
+        input: (batch, channels, length), or without the batch
+        output: (batch, channels, out_length), each axis longer by its padding
+    Raises:
+        CallError: `padding` is neither an integer nor 2 of them; the input has another number of
+            axes.
+    Example:
+        >>> nn.ZeroPad1d(1)(tx.tensor([[[1.0, 2.0, 3.0]]])).tolist()
+        [[[0.0, 1.0, 2.0, 3.0, 0.0]]]
+    """
 
 
 class ZeroPad2d(_Pad):
-    """Zeros around the last two axes."""
+    """Zeros around the last two axes. Negative numbers take elements away.
+
+    Args:
+        padding: one number for all sides, or 4 of them: before and after, from the last axis to the
+            first.
+    Shapes:
+        input: (batch, channels, height, width), or without the batch
+        output: (batch, channels, out_height, out_width), each axis longer by its padding
+    Raises:
+        CallError: `padding` is neither an integer nor 4 of them; the input has another number of
+            axes.
+    Example:
+        >>> nn.ZeroPad2d(1)(tx.ones(1, 3, 4, 4)).shape
+        (1, 3, 6, 6)
+    """
 
     rank = 2
 
 
 class ZeroPad3d(_Pad):
-    """Zeros around the last three axes."""
+    """Zeros around the last three axes. Negative numbers take elements away.
+
+    Args:
+        padding: one number for all sides, or 6 of them: before and after, from the last axis to the
+            first.
+    Shapes:
+        input: (batch, channels, depth, height, width), or without the batch
+        output: (batch, channels, out_depth, out_height, out_width), each axis longer by its padding
+    Raises:
+        CallError: `padding` is neither an integer nor 6 of them; the input has another number of
+            axes.
+    Example:
+        >>> nn.ZeroPad3d(1)(tx.ones(1, 3, 4, 4, 4)).shape
+        (1, 3, 6, 6, 6)
+    """
 
     rank = 3
 
 
 class ReflectionPad1d(_Pad):
-    """Pads with the inside mirrored at the ends, without the end itself."""
+    """Elements mirrored at the ends of the last axis, without the ends themselves.
+
+    Args:
+        padding: one number for all sides, or 2 of them: before and after, from the last axis to the
+            first.
+    Shapes:
+        input: (batch, channels, length), or without the batch
+        output: (batch, channels, out_length), each axis longer by its padding
+    Raises:
+        CallError: `padding` is neither an integer nor 2 of them, is below 0, or not below the
+            extent; the input has another number of axes.
+    Example:
+        >>> nn.ReflectionPad1d(1)(tx.tensor([[[1.0, 2.0, 3.0]]])).tolist()
+        [[[2.0, 1.0, 2.0, 3.0, 2.0]]]
+    """
 
     mode, least = "reflect", 0
 
 
 class ReflectionPad2d(ReflectionPad1d):
-    """Pads with the inside mirrored around the last two axes."""
+    """Elements mirrored at the ends of the last two axes, without the ends themselves.
+
+    Args:
+        padding: one number for all sides, or 4 of them: before and after, from the last axis to the
+            first.
+    Shapes:
+        input: (batch, channels, height, width), or without the batch
+        output: (batch, channels, out_height, out_width), each axis longer by its padding
+    Raises:
+        CallError: `padding` is neither an integer nor 4 of them, is below 0, or not below the
+            extent; the input has another number of axes.
+    Example:
+        >>> nn.ReflectionPad2d(1)(tx.ones(1, 3, 4, 4)).shape
+        (1, 3, 6, 6)
+    """
 
     rank = 2
 
 
 class ReflectionPad3d(ReflectionPad1d):
-    """Pads with the inside mirrored around the last three axes."""
+    """Elements mirrored at the ends of the last three axes, without the ends themselves.
+
+    Args:
+        padding: one number for all sides, or 6 of them: before and after, from the last axis to the
+            first.
+    Shapes:
+        input: (batch, channels, depth, height, width), or without the batch
+        output: (batch, channels, out_depth, out_height, out_width), each axis longer by its padding
+    Raises:
+        CallError: `padding` is neither an integer nor 6 of them, is below 0, or not below the
+            extent; the input has another number of axes.
+    Example:
+        >>> nn.ReflectionPad3d(1)(tx.ones(1, 3, 4, 4, 4)).shape
+        (1, 3, 6, 6, 6)
+    """
 
     rank = 3
 
 
 class ReplicationPad1d(_Pad):
-    """The ends of the last axis repeated."""
+    """Elements at the ends of the last axis, repeated.
+
+    Args:
+        padding: one number for all sides, or 2 of them: before and after, from the last axis to the
+            first.
+    Shapes:
+        input: (batch, channels, length), or without the batch
+        output: (batch, channels, out_length), each axis longer by its padding
+    Raises:
+        CallError: `padding` is neither an integer nor 2 of them, or is below 0; the input has
+            another number of axes.
+    Example:
+        >>> nn.ReplicationPad1d(1)(tx.tensor([[[1.0, 2.0, 3.0]]])).tolist()
+        [[[1.0, 1.0, 2.0, 3.0, 3.0]]]
+    """
 
     mode, least = "replicate", 0
 
 
 class ReplicationPad2d(ReplicationPad1d):
-    """The edges of the last two axes repeated."""
+    """Elements at the ends of the last two axes, repeated.
+
+    Args:
+        padding: one number for all sides, or 4 of them: before and after, from the last axis to the
+            first.
+    Shapes:
+        input: (batch, channels, height, width), or without the batch
+        output: (batch, channels, out_height, out_width), each axis longer by its padding
+    Raises:
+        CallError: `padding` is neither an integer nor 4 of them, or is below 0; the input has
+            another number of axes.
+    Example:
+        >>> nn.ReplicationPad2d(1)(tx.ones(1, 3, 4, 4)).shape
+        (1, 3, 6, 6)
+    """
 
     rank = 2
 
 
 class ReplicationPad3d(ReplicationPad1d):
-    """The faces of the last three axes repeated."""
+    """Elements at the ends of the last three axes, repeated.
+
+    Args:
+        padding: one number for all sides, or 6 of them: before and after, from the last axis to the
+            first.
+    Shapes:
+        input: (batch, channels, depth, height, width), or without the batch
+        output: (batch, channels, out_depth, out_height, out_width), each axis longer by its padding
+    Raises:
+        CallError: `padding` is neither an integer nor 6 of them, or is below 0; the input has
+            another number of axes.
+    Example:
+        >>> nn.ReplicationPad3d(1)(tx.ones(1, 3, 4, 4, 4)).shape
+        (1, 3, 6, 6, 6)
+    """
 
     rank = 3
 
 
 class CircularPad1d(_Pad):
-    """The last axis as a circle."""
+    """Elements of the other end of the last axis, as of a circle.
+
+    Args:
+        padding: one number for all sides, or 2 of them: before and after, from the last axis to the
+            first.
+    Shapes:
+        input: (batch, channels, length), or without the batch
+        output: (batch, channels, out_length), each axis longer by its padding
+    Raises:
+        CallError: `padding` is neither an integer nor 2 of them, is below 0, or above the extent;
+            the input has another number of axes.
+    Example:
+        >>> nn.CircularPad1d(1)(tx.tensor([[[1.0, 2.0, 3.0]]])).tolist()
+        [[[3.0, 1.0, 2.0, 3.0, 1.0]]]
+    """
 
     mode, least = "circular", 0
 
 
 class CircularPad2d(CircularPad1d):
-    """The last two axes as circles."""
+    """Elements of the other end of the last two axes, as of a circle.
+
+    Args:
+        padding: one number for all sides, or 4 of them: before and after, from the last axis to the
+            first.
+    Shapes:
+        input: (batch, channels, height, width), or without the batch
+        output: (batch, channels, out_height, out_width), each axis longer by its padding
+    Raises:
+        CallError: `padding` is neither an integer nor 4 of them, is below 0, or above the extent;
+            the input has another number of axes.
+    Example:
+        >>> nn.CircularPad2d(1)(tx.ones(1, 3, 4, 4)).shape
+        (1, 3, 6, 6)
+    """
 
     rank = 2
 
 
 class CircularPad3d(CircularPad1d):
-    """The last three axes as circles."""
+    """Elements of the other end of the last three axes, as of a circle.
+
+    Args:
+        padding: one number for all sides, or 6 of them: before and after, from the last axis to the
+            first.
+    Shapes:
+        input: (batch, channels, depth, height, width), or without the batch
+        output: (batch, channels, out_depth, out_height, out_width), each axis longer by its padding
+    Raises:
+        CallError: `padding` is neither an integer nor 6 of them, is below 0, or above the extent;
+            the input has another number of axes.
+    Example:
+        >>> nn.CircularPad3d(1)(tx.ones(1, 3, 4, 4, 4)).shape
+        (1, 3, 6, 6, 6)
+    """
 
     rank = 3

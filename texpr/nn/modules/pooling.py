@@ -86,10 +86,27 @@ def _missing(n: int, k: int, s: int, p: int, d: int) -> int:
 
 
 class MaxPool1d(_Pool):
-    """The largest element of every window; what is added at the edges is never the largest.
+    """Maximum of every window of sequences. Elements added at the edges are never the largest.
 
-    With return_indices also its place in the plane of the last axes, row by row, which MaxUnpool
-    takes.
+    An axis of extent n becomes `(n + 2 padding - dilation (kernel_size - 1) - 1) / stride + 1`,
+    rounded down, or up with `ceil_mode`.
+
+    Args:
+        kernel_size, stride, padding, dilation: one number for all directions, or one for each. The
+            stride is the window unless given.
+        return_indices: give also the place of each maximum in the plane of the last axes, row by
+            row, which MaxUnpool takes.
+        ceil_mode: let a last window begin inside that does not fit.
+    Shapes:
+        input: (batch, channels, length), or without the batch
+        output: (batch, channels, out_length); with `return_indices` a pair, whose second part is
+            i64
+    Raises:
+        CallError: a size is no integer, the padding is above half of the window, or the input has
+            another number of axes.
+    Example:
+        >>> nn.MaxPool1d(2)(tx.zeros(1, 3, 8)).shape
+        (1, 3, 4)
     """
 
     operator = "maxpool"
@@ -122,19 +139,80 @@ class MaxPool1d(_Pool):
 
 
 class MaxPool2d(MaxPool1d):
-    """The largest element of every window of images."""
+    """Maximum of every window of images. Elements added at the edges are never the largest.
+
+    An axis of extent n becomes `(n + 2 padding - dilation (kernel_size - 1) - 1) / stride + 1`,
+    rounded down, or up with `ceil_mode`.
+
+    Args:
+        kernel_size, stride, padding, dilation: one number for all directions, or one for each. The
+            stride is the window unless given.
+        return_indices: give also the place of each maximum in the plane of the last axes, row by
+            row, which MaxUnpool takes.
+        ceil_mode: let a last window begin inside that does not fit.
+    Shapes:
+        input: (batch, channels, height, width), or without the batch
+        output: (batch, channels, out_height, out_width); with `return_indices` a pair, whose second
+            part is i64
+    Raises:
+        CallError: a size is no integer, the padding is above half of the window, or the input has
+            another number of axes.
+    Example:
+        >>> nn.MaxPool2d(2)(tx.zeros(1, 3, 8, 8)).shape
+        (1, 3, 4, 4)
+    """
 
     rank = 2
 
 
 class MaxPool3d(MaxPool1d):
-    """The largest element of every window of volumes."""
+    """Maximum of every window of volumes. Elements added at the edges are never the largest.
+
+    An axis of extent n becomes `(n + 2 padding - dilation (kernel_size - 1) - 1) / stride + 1`,
+    rounded down, or up with `ceil_mode`.
+
+    Args:
+        kernel_size, stride, padding, dilation: one number for all directions, or one for each. The
+            stride is the window unless given.
+        return_indices: give also the place of each maximum in the plane of the last axes, row by
+            row, which MaxUnpool takes.
+        ceil_mode: let a last window begin inside that does not fit.
+    Shapes:
+        input: (batch, channels, depth, height, width), or without the batch
+        output: (batch, channels, out_depth, out_height, out_width); with `return_indices` a pair,
+            whose second part is i64
+    Raises:
+        CallError: a size is no integer, the padding is above half of the window, or the input has
+            another number of axes.
+    Example:
+        >>> nn.MaxPool3d(2)(tx.zeros(1, 3, 8, 8, 8)).shape
+        (1, 3, 4, 4, 4)
+    """
 
     rank = 3
 
 
 class AvgPool1d(_Pool):
-    """The mean of every window; zeros around count unless count_include_pad is False."""
+    """Mean of every window of sequences.
+
+    An axis of extent n becomes `(n + 2 padding - kernel_size) / stride + 1`, rounded down, or up
+    with `ceil_mode`.
+
+    Args:
+        kernel_size, stride, padding: one number for all directions, or one for each. The stride is
+            the window unless given.
+        ceil_mode: let a last window begin inside that does not fit.
+        count_include_pad: zeros at the edges count in the mean.
+    Shapes:
+        input: (batch, channels, length), or without the batch
+        output: (batch, channels, out_length)
+    Raises:
+        CallError: a size is no integer, the padding is above half of the window, or the input has
+            another number of axes.
+    Example:
+        >>> nn.AvgPool1d(2)(tx.ones(1, 3, 8)).shape
+        (1, 3, 4)
+    """
 
     operator = "avgpool"
 
@@ -156,7 +234,27 @@ class AvgPool1d(_Pool):
 
 
 class AvgPool2d(AvgPool1d):
-    """The mean of every window of images, or the sum over divisor_override."""
+    """Mean of every window of images.
+
+    An axis of extent n becomes `(n + 2 padding - kernel_size) / stride + 1`, rounded down, or up
+    with `ceil_mode`.
+
+    Args:
+        kernel_size, stride, padding: one number for all directions, or one for each. The stride is
+            the window unless given.
+        ceil_mode: let a last window begin inside that does not fit.
+        count_include_pad: zeros at the edges count in the mean.
+        divisor_override: divide sums by this number.
+    Shapes:
+        input: (batch, channels, height, width), or without the batch
+        output: (batch, channels, out_height, out_width)
+    Raises:
+        CallError: a size is no integer, the padding is above half of the window, or the input has
+            another number of axes.
+    Example:
+        >>> nn.AvgPool2d(2)(tx.ones(1, 3, 8, 8)).shape
+        (1, 3, 4, 4)
+    """
 
     rank = 2
 
@@ -175,15 +273,51 @@ class AvgPool2d(AvgPool1d):
 
 
 class AvgPool3d(AvgPool2d):
-    """The mean of every window of volumes, or the sum over divisor_override."""
+    """Mean of every window of volumes.
+
+    An axis of extent n becomes `(n + 2 padding - kernel_size) / stride + 1`, rounded down, or up
+    with `ceil_mode`.
+
+    Args:
+        kernel_size, stride, padding: one number for all directions, or one for each. The stride is
+            the window unless given.
+        ceil_mode: let a last window begin inside that does not fit.
+        count_include_pad: zeros at the edges count in the mean.
+        divisor_override: divide sums by this number.
+    Shapes:
+        input: (batch, channels, depth, height, width), or without the batch
+        output: (batch, channels, out_depth, out_height, out_width)
+    Raises:
+        CallError: a size is no integer, the padding is above half of the window, or the input has
+            another number of axes.
+    Example:
+        >>> nn.AvgPool3d(2)(tx.ones(1, 3, 8, 8, 8)).shape
+        (1, 3, 4, 4, 4)
+    """
 
     rank = 3
 
 
 class LPPool1d(_Pool):
-    """(sum of |x|^p)^(1/p) of every window, where p is norm_type. Gulcehre et al., Learned-Norm Pooling, 2013.
+    """Norm of every window of sequences: `(sum of |x|^p)^(1/p)`, where p is `norm_type`.
 
-    torch takes x^p, which is the same for even p and for x of at least 0.
+    torch takes `x^p`, which is the same for even p and for x of at least 0. Gulcehre et al.,
+    Learned-Norm Pooling, 2013.
+
+    Args:
+        norm_type: the order p of the norm.
+        kernel_size, stride: one number for all directions, or one for each. The stride is the
+            window unless given.
+        ceil_mode: let a last window begin inside that does not fit.
+    Shapes:
+        input: (batch, channels, length), or without the batch
+        output: (batch, channels, out_length)
+    Raises:
+        CallError: a size is no integer of at least 1, `norm_type` is no finite number, or the input
+            has another number of axes.
+    Example:
+        >>> nn.LPPool1d(2, 2)(tx.ones(1, 3, 8)).shape
+        (1, 3, 4)
     """
 
     operator = "lppool"
@@ -205,13 +339,51 @@ class LPPool1d(_Pool):
 
 
 class LPPool2d(LPPool1d):
-    """(sum of |x|^p)^(1/p) of every window of images."""
+    """Norm of every window of images: `(sum of |x|^p)^(1/p)`, where p is `norm_type`.
+
+    torch takes `x^p`, which is the same for even p and for x of at least 0. Gulcehre et al.,
+    Learned-Norm Pooling, 2013.
+
+    Args:
+        norm_type: the order p of the norm.
+        kernel_size, stride: one number for all directions, or one for each. The stride is the
+            window unless given.
+        ceil_mode: let a last window begin inside that does not fit.
+    Shapes:
+        input: (batch, channels, height, width), or without the batch
+        output: (batch, channels, out_height, out_width)
+    Raises:
+        CallError: a size is no integer of at least 1, `norm_type` is no finite number, or the input
+            has another number of axes.
+    Example:
+        >>> nn.LPPool2d(2, 2)(tx.ones(1, 3, 8, 8)).shape
+        (1, 3, 4, 4)
+    """
 
     rank = 2
 
 
 class LPPool3d(LPPool1d):
-    """(sum of |x|^p)^(1/p) of every window of volumes."""
+    """Norm of every window of volumes: `(sum of |x|^p)^(1/p)`, where p is `norm_type`.
+
+    torch takes `x^p`, which is the same for even p and for x of at least 0. Gulcehre et al.,
+    Learned-Norm Pooling, 2013.
+
+    Args:
+        norm_type: the order p of the norm.
+        kernel_size, stride: one number for all directions, or one for each. The stride is the
+            window unless given.
+        ceil_mode: let a last window begin inside that does not fit.
+    Shapes:
+        input: (batch, channels, depth, height, width), or without the batch
+        output: (batch, channels, out_depth, out_height, out_width)
+    Raises:
+        CallError: a size is no integer of at least 1, `norm_type` is no finite number, or the input
+            has another number of axes.
+    Example:
+        >>> nn.LPPool3d(2, 2)(tx.ones(1, 3, 8, 8, 8)).shape
+        (1, 3, 4, 4, 4)
+    """
 
     rank = 3
 
@@ -246,25 +418,82 @@ class _AdaptivePool(Module):
 
 
 class AdaptiveAvgPool1d(_AdaptivePool):
-    """So many means."""
+    """Mean of windows of sequences whose number is given: window k of n begins at
+    `floor(k extent / n)` and ends before `ceil((k + 1) extent / n)`.
+
+    Args:
+        output_size: the extents of the result, one for all directions or one each; None keeps an
+            extent.
+    Shapes:
+        input: (batch, channels, length), or without the batch
+        output: (batch, channels, *output_size)
+    Raises:
+        CallError: a size is no integer of at least 1, or the input has another number of axes.
+    Example:
+        >>> nn.AdaptiveAvgPool1d(2)(tx.ones(1, 3, 8)).shape
+        (1, 3, 2)
+    """
 
     operator = "adaptive_avgpool"
 
 
 class AdaptiveAvgPool2d(AdaptiveAvgPool1d):
-    """Means to an image of this size; None keeps a size."""
+    """Mean of windows of images whose number is given: window k of n begins at
+    `floor(k extent / n)` and ends before `ceil((k + 1) extent / n)`.
+
+    Args:
+        output_size: the extents of the result, one for all directions or one each; None keeps an
+            extent.
+    Shapes:
+        input: (batch, channels, height, width), or without the batch
+        output: (batch, channels, *output_size)
+    Raises:
+        CallError: a size is no integer of at least 1, or the input has another number of axes.
+    Example:
+        >>> nn.AdaptiveAvgPool2d(2)(tx.ones(1, 3, 8, 8)).shape
+        (1, 3, 2, 2)
+    """
 
     rank = 2
 
 
 class AdaptiveAvgPool3d(AdaptiveAvgPool1d):
-    """Means to a volume of this size; None keeps a size."""
+    """Mean of windows of volumes whose number is given: window k of n begins at
+    `floor(k extent / n)` and ends before `ceil((k + 1) extent / n)`.
+
+    Args:
+        output_size: the extents of the result, one for all directions or one each; None keeps an
+            extent.
+    Shapes:
+        input: (batch, channels, depth, height, width), or without the batch
+        output: (batch, channels, *output_size)
+    Raises:
+        CallError: a size is no integer of at least 1, or the input has another number of axes.
+    Example:
+        >>> nn.AdaptiveAvgPool3d(2)(tx.ones(1, 3, 8, 8, 8)).shape
+        (1, 3, 2, 2, 2)
+    """
 
     rank = 3
 
 
 class AdaptiveMaxPool1d(_AdaptivePool):
-    """So many largest elements."""
+    """Maximum of windows of sequences whose number is given: window k of n begins at
+    `floor(k extent / n)` and ends before `ceil((k + 1) extent / n)`.
+
+    Args:
+        output_size: the extents of the result, one for all directions or one each; None keeps an
+            extent.
+        return_indices: give also the place of each maximum in the plane of the last axes.
+    Shapes:
+        input: (batch, channels, length), or without the batch
+        output: (batch, channels, *output_size)
+    Raises:
+        CallError: a size is no integer of at least 1, or the input has another number of axes.
+    Example:
+        >>> nn.AdaptiveMaxPool1d(2)(tx.ones(1, 3, 8)).shape
+        (1, 3, 2)
+    """
 
     operator = "adaptive_maxpool"
 
@@ -280,12 +509,42 @@ class AdaptiveMaxPool1d(_AdaptivePool):
 
 
 class AdaptiveMaxPool2d(AdaptiveMaxPool1d):
-    """Largest elements to an image of this size; None keeps a size."""
+    """Maximum of windows of images whose number is given: window k of n begins at
+    `floor(k extent / n)` and ends before `ceil((k + 1) extent / n)`.
+
+    Args:
+        output_size: the extents of the result, one for all directions or one each; None keeps an
+            extent.
+        return_indices: give also the place of each maximum in the plane of the last axes.
+    Shapes:
+        input: (batch, channels, height, width), or without the batch
+        output: (batch, channels, *output_size)
+    Raises:
+        CallError: a size is no integer of at least 1, or the input has another number of axes.
+    Example:
+        >>> nn.AdaptiveMaxPool2d(2)(tx.ones(1, 3, 8, 8)).shape
+        (1, 3, 2, 2)
+    """
 
     rank = 2
 
 
 class AdaptiveMaxPool3d(AdaptiveMaxPool1d):
-    """Largest elements to a volume of this size; None keeps a size."""
+    """Maximum of windows of volumes whose number is given: window k of n begins at
+    `floor(k extent / n)` and ends before `ceil((k + 1) extent / n)`.
+
+    Args:
+        output_size: the extents of the result, one for all directions or one each; None keeps an
+            extent.
+        return_indices: give also the place of each maximum in the plane of the last axes.
+    Shapes:
+        input: (batch, channels, depth, height, width), or without the batch
+        output: (batch, channels, *output_size)
+    Raises:
+        CallError: a size is no integer of at least 1, or the input has another number of axes.
+    Example:
+        >>> nn.AdaptiveMaxPool3d(2)(tx.ones(1, 3, 8, 8, 8)).shape
+        (1, 3, 2, 2, 2)
+    """
 
     rank = 3

@@ -193,8 +193,31 @@ class RNNBase(_Recurrent):
 
 
 class RNN(RNNBase):
-    """h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or max(., 0). See RNNBase. Elman, Finding
-    Structure in Time, 1990.
+    """Elman network: `h' = tanh(W_ih x + b_ih + W_hh h + b_hh)`, or `max(., 0)` of it.
+
+    Of a PackedSequence each sequence ends after its length, where the backward direction begins.
+    Elman, Finding Structure in Time, 1990.
+
+    Args:
+        input_size, hidden_size: features of an input and of a state.
+        num_layers: each layer takes the outputs of the layer below.
+        nonlinearity: "tanh" or "relu".
+        batch_first: the batch is axis 0, the time axis 1.
+        dropout: of the outputs of all layers but the last, in training.
+        bidirectional: also backward in time.
+    Shapes:
+        input: (time, batch, input_size), or (batch, time, input_size) with `batch_first`, or (time,
+            input_size), or a PackedSequence
+        hx: (layers * directions, batch, hidden_size); zeros unless given
+        output: a pair of (time, batch, directions * hidden_size), the outputs of the last layer,
+            and the last states in the shape of `hx`
+    Raises:
+        CallError: a size is no integer of at least 1, the input has other axes or features, or
+            another number of states is given.
+    Example:
+        >>> output, last = nn.RNN(3, 5)(tx.randn(7, 2, 3))
+        >>> output.shape, last.shape
+        ((7, 2, 5), (1, 2, 5))
     """
 
     def __init__(
@@ -218,11 +241,33 @@ class RNN(RNNBase):
 
 
 class LSTM(RNNBase):
-    """Long short-term memory, with hidden states that are projected to proj_size where that is not
-    0. See RNNBase.
+    """Long short-term memory: `c' = f c + i g` and `h' = o tanh(c')`, with gates `i`, `f`, `o`
+    (sigmoid) and `g` (tanh) of `W_ih x + W_hh h`.
 
-    States are pairs: hidden states and cell states. Hochreiter and Schmidhuber, 1997; Gers et al.,
-    2000; Sak et al., 2014.
+    Hochreiter and Schmidhuber, Long Short-Term Memory, 1997; Gers et al., Learning to Forget, 2000;
+    Sak et al., Long Short-Term Memory Recurrent Neural Network Architectures, 2014.
+
+    Args:
+        input_size, hidden_size: features of an input and of a state.
+        num_layers: each layer takes the outputs of the layer below.
+        proj_size: hidden states are projected to this size, where it is not 0.
+        batch_first: the batch is axis 0, the time axis 1.
+        dropout: of the outputs of all layers but the last, in training.
+        bidirectional: also backward in time.
+    Shapes:
+        input: (time, batch, input_size), or (batch, time, input_size) with `batch_first`, or (time,
+            input_size), or a PackedSequence
+        hx: a pair of (layers * directions, batch, hidden_size), hidden and cell states; zeros
+            unless given
+        output: a pair of (time, batch, directions * hidden_size), the outputs of the last layer,
+            and the last states in the shape of `hx`
+    Raises:
+        CallError: a size is no integer of at least 1, the input has other axes or features, or
+            another number of states is given.
+    Example:
+        >>> output, (h, c) = nn.LSTM(3, 5)(tx.randn(7, 2, 3))
+        >>> output.shape, h.shape, c.shape
+        ((7, 2, 5), (1, 2, 5), (1, 2, 5))
     """
 
     gates, states = 4, 2
@@ -234,8 +279,31 @@ class LSTM(RNNBase):
 
 
 class GRU(RNNBase):
-    """Gated recurrent units, the reset gate after the product. See RNNBase. Cho et al., Learning
-    Phrase Representations, 2014.
+    """Gated recurrent units: `h' = (1 - z) n + z h`, with `r = sigmoid(W_ir x + W_hr h)`,
+    `z = sigmoid(W_iz x + W_hz h)` and `n = tanh(W_in x + r (W_hn h))`, biases left out.
+
+    The reset gate stands after the product, as in torch. Cho et al., Learning Phrase
+    Representations, 2014.
+
+    Args:
+        input_size, hidden_size: features of an input and of a state.
+        num_layers: each layer takes the outputs of the layer below.
+        batch_first: the batch is axis 0, the time axis 1.
+        dropout: of the outputs of all layers but the last, in training.
+        bidirectional: also backward in time.
+    Shapes:
+        input: (time, batch, input_size), or (batch, time, input_size) with `batch_first`, or (time,
+            input_size), or a PackedSequence
+        hx: (layers * directions, batch, hidden_size); zeros unless given
+        output: a pair of (time, batch, directions * hidden_size), the outputs of the last layer,
+            and the last states in the shape of `hx`
+    Raises:
+        CallError: a size is no integer of at least 1, the input has other axes or features, or
+            another number of states is given.
+    Example:
+        >>> output, last = nn.GRU(3, 5, bidirectional=True)(tx.randn(7, 2, 3))
+        >>> output.shape, last.shape
+        ((7, 2, 10), (2, 2, 5))
     """
 
     gates, operator = 3, "gru"
@@ -294,7 +362,18 @@ class _Cell(_Recurrent):
 
 
 class RNNCell(_Cell):
-    """One step of RNN."""
+    """Step of an Elman network, see RNN.
+
+    Shapes:
+        input: (batch, input_size), or (input_size,)
+        hx: (batch, hidden_size), or without the batch; zeros unless given
+        output: the states in the shape of `hx`
+    Raises:
+        CallError: a size is no integer of at least 1, or the input has other axes or features.
+    Example:
+        >>> nn.RNNCell(3, 5)(tx.randn(2, 3)).shape
+        (2, 5)
+    """
 
     operator = "rnn_cell"
 
@@ -313,12 +392,35 @@ class RNNCell(_Cell):
 
 
 class LSTMCell(_Cell):
-    """One step of LSTM: a pair of states."""
+    """Step of long short-term memory, see LSTM.
+
+    Shapes:
+        input: (batch, input_size), or (input_size,)
+        hx: a pair (h, c) of (batch, hidden_size), or without the batch; zeros unless given
+        output: the states in the shape of `hx`
+    Raises:
+        CallError: a size is no integer of at least 1, or the input has other axes or features.
+    Example:
+        >>> h, c = nn.LSTMCell(3, 5)(tx.randn(2, 3))
+        >>> h.shape, c.shape
+        ((2, 5), (2, 5))
+    """
 
     gates, states, operator = 4, 2, "lstm_cell"
 
 
 class GRUCell(_Cell):
-    """One step of GRU."""
+    """Step of gated recurrent units, see GRU.
+
+    Shapes:
+        input: (batch, input_size), or (input_size,)
+        hx: (batch, hidden_size), or without the batch; zeros unless given
+        output: the states in the shape of `hx`
+    Raises:
+        CallError: a size is no integer of at least 1, or the input has other axes or features.
+    Example:
+        >>> nn.GRUCell(3, 5)(tx.randn(2, 3)).shape
+        (2, 5)
+    """
 
     gates, operator = 3, "gru_cell"

@@ -24,16 +24,23 @@ _RANKS = {
 
 
 class Upsample(Module):
-    """The last axes of (batch, channels, ...) with other lengths, axis after axis: nearest
-    elements, or means of near ones.
+    """Resized axes behind the channels: nearest elements or interpolation, axis after axis.
 
     Args:
-        size: the lengths, one for all or one each; or
-        scale_factor: what the lengths are multiplied by.
-        mode: nearest, nearest-exact, linear, bilinear, trilinear or bicubic.
-        align_corners: the first and last elements stay where they are.
-        recompute_scale_factor: take the factor from the lengths, which are whole, not the one that
-            was given.
+        size: the extents behind the channels, one for all or one each; or
+        scale_factor: the factor of the extents, one for all or one each.
+        mode: "nearest", "nearest-exact", "linear", "bilinear", "trilinear" or "bicubic".
+        align_corners: the first and last elements stay in their places.
+        recompute_scale_factor: take the factor from the extents, which are whole.
+    Shapes:
+        input: (batch, channels, ...) with as many axes as the mode is for
+        output: (batch, channels, *size)
+    Raises:
+        CallError: both or neither of size and factor are given, an unknown mode, `align_corners`
+            for nearest elements, or nothing is left.
+    Example:
+        >>> nn.Upsample(scale_factor=2)(tx.tensor([[[1.0, 2.0]]])).tolist()
+        [[[1.0, 1.0, 2.0, 2.0]]]
     """
 
     def __init__(
@@ -107,7 +114,20 @@ def _each(name: str, value: Any, count: int) -> Sequence[Any]:
 
 
 class UpsamplingNearest2d(Upsample):
-    """Every element of an image repeated."""
+    """Images with repeated elements: Upsample with mode nearest.
+
+    Args:
+        size: the extents behind the channels, one for all or one each; or
+        scale_factor: the factor of the extents, one for all or one each.
+    Shapes:
+        input: (batch, channels, ...)
+        output: (batch, channels, *size)
+    Raises:
+        CallError: both or neither of size and factor are given, or nothing is left.
+    Example:
+        >>> nn.UpsamplingNearest2d(scale_factor=2)(tx.ones(1, 3, 4, 4)).shape
+        (1, 3, 8, 8)
+    """
 
     def __init__(
         self, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None
@@ -116,7 +136,21 @@ class UpsamplingNearest2d(Upsample):
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Means of the four elements around, corners on corners."""
+    """Images by bilinear interpolation, corners on corners: Upsample with mode bilinear.
+
+    Args:
+        size: the extents behind the channels, one for all or one each; or
+        scale_factor: the factor of the extents, one for all or one each.
+    Shapes:
+        input: (batch, channels, height, width)
+        output: (batch, channels, *size)
+    Raises:
+        CallError: both or neither of size and factor are given, or the input has another number of
+            axes.
+    Example:
+        >>> nn.UpsamplingBilinear2d(scale_factor=2)(tx.ones(1, 3, 4, 4)).shape
+        (1, 3, 8, 8)
+    """
 
     def __init__(
         self, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None
@@ -125,8 +159,21 @@ class UpsamplingBilinear2d(Upsample):
 
 
 class PixelShuffle(Module):
-    """(channels * r^2, height, width) to (channels, height * r, width * r), r = upscale_factor.
-    Shi et al., 2016.
+    """Channels rearranged as pixels (sub-pixel convolution).
+
+    Shi et al., Real-Time Single Image and Video Super-Resolution, 2016.
+
+    Args:
+        upscale_factor: the factor r of height and width.
+    Shapes:
+        input: (..., channels * r^2, height, width)
+        output: (..., channels, height * r, width * r)
+    Raises:
+        CallError: `upscale_factor` is no integer of at least 1, or r^2 does not divide the
+            channels.
+    Example:
+        >>> nn.PixelShuffle(2)(tx.ones(1, 12, 4, 4)).shape
+        (1, 3, 8, 8)
     """
 
     def __init__(self, upscale_factor: int) -> None:
@@ -143,8 +190,19 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """(channels, height * r, width * r) to (channels * r^2, height, width), r =
-    downscale_factor.
+    """Pixels rearranged as channels: the inverse of PixelShuffle.
+
+    Args:
+        downscale_factor: the divisor r of height and width.
+    Shapes:
+        input: (..., channels, height * r, width * r)
+        output: (..., channels * r^2, height, width)
+    Raises:
+        CallError: `downscale_factor` is no integer of at least 1, or r does not divide height and
+            width.
+    Example:
+        >>> nn.PixelUnshuffle(2)(tx.ones(1, 3, 8, 8)).shape
+        (1, 12, 4, 4)
     """
 
     def __init__(self, downscale_factor: int) -> None:
@@ -161,7 +219,21 @@ class PixelUnshuffle(Module):
 
 
 class ChannelShuffle(Module):
-    """Groups of channels interleaved. Zhang et al., ShuffleNet, 2017."""
+    """Channels interleaved by groups: `(g, n)` channels become `(n, g)`.
+
+    Zhang et al., ShuffleNet, 2017.
+
+    Args:
+        groups: the number g of groups.
+    Shapes:
+        input: (batch, channels, ...)
+        output: the shape of the input
+    Raises:
+        CallError: `groups` is no integer of at least 1, or does not divide the channels.
+    Example:
+        >>> nn.ChannelShuffle(2)(tx.tensor([[[0.0], [1.0], [2.0], [3.0]]])).tolist()
+        [[[0.0], [2.0], [1.0], [3.0]]]
+    """
 
     def __init__(self, groups: int) -> None:
         super().__init__()

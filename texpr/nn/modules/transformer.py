@@ -88,7 +88,28 @@ class _Layer(Module):
 
 
 class TransformerEncoderLayer(_Layer):
-    """Self-attention and two linear layers, with normalisation and dropout around each."""
+    """Encoder layer: self-attention and two linear layers, each added to its input and normalized.
+
+    Vaswani et al., Attention Is All You Need, 2017.
+
+    Args:
+        d_model, nhead: features and heads.
+        dim_feedforward: features between the two linear layers.
+        dropout: of each part, in training.
+        activation: "relu", "gelu", or a function of a tensor such as `nn.SiLU()`.
+        batch_first: the batch is axis 0.
+        norm_first: normalize the input of each part, not the sum.
+    Shapes:
+        src: (length, batch, d_model), or (batch, length, d_model) with `batch_first`
+        src_mask: (length, length)
+        src_key_padding_mask: (batch, length)
+        output: the shape of `src`
+    Raises:
+        CallError: heads do not divide the features, an unknown activation, or inputs do not fit.
+    Example:
+        >>> nn.TransformerEncoderLayer(8, 2, 16)(tx.randn(5, 2, 8)).shape
+        (5, 2, 8)
+    """
 
     def forward(
         self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False
@@ -98,7 +119,28 @@ class TransformerEncoderLayer(_Layer):
 
 
 class TransformerDecoderLayer(_Layer):
-    """Self-attention, attention to the encoder's results, and two linear layers."""
+    """Decoder layer: self-attention, attention to the encoder's results, and two linear layers,
+    each added to its input and normalized.
+
+    Vaswani et al., Attention Is All You Need, 2017.
+
+    Args:
+        d_model, nhead: features and heads.
+        dim_feedforward: features between the two linear layers.
+        dropout: of each part, in training.
+        activation: "relu", "gelu", or a function of a tensor such as `nn.SiLU()`.
+        batch_first: the batch is axis 0.
+        norm_first: normalize the input of each part, not the sum.
+    Shapes:
+        tgt: (length, batch, d_model), or (batch, length, d_model) with `batch_first`
+        memory: the encoder's results, with a length of their own
+        output: the shape of `tgt`
+    Raises:
+        CallError: heads do not divide the features, an unknown activation, or inputs do not fit.
+    Example:
+        >>> nn.TransformerDecoderLayer(8, 2, 16)(tx.randn(5, 2, 8), tx.randn(7, 2, 8)).shape
+        (5, 2, 8)
+    """
 
     parts = 3
 
@@ -144,8 +186,22 @@ class _Stack(Module):
 
 
 class TransformerEncoder(_Stack):
-    """`num_layers` copies of a TransformerEncoderLayer. `enable_nested_tensor` and `mask_check`
-    are torch's and change nothing.
+    """Stack of copies of an encoder layer.
+
+    Args:
+        encoder_layer: the layer that is copied.
+        num_layers: the number of copies; they begin with equal weights.
+        norm: a normalization at the end, or None.
+        enable_nested_tensor, mask_check: accepted as torch's; they change nothing.
+    Shapes:
+        src: (length, batch, d_model), or as the layer has it
+        output: the shape of `src`
+    Raises:
+        CallError: `num_layers` is no integer of at least 1, or the inputs do not fit.
+    Example:
+        >>> layer = nn.TransformerEncoderLayer(8, 2, 16)
+        >>> nn.TransformerEncoder(layer, 2)(tx.randn(5, 2, 8)).shape
+        (5, 2, 8)
     """
 
     def __init__(
@@ -165,7 +221,23 @@ class TransformerEncoder(_Stack):
 
 
 class TransformerDecoder(_Stack):
-    """`num_layers` copies of a TransformerDecoderLayer."""
+    """Stack of copies of a decoder layer.
+
+    Args:
+        decoder_layer: the layer that is copied.
+        num_layers: the number of copies; they begin with equal weights.
+        norm: a normalization at the end, or None.
+    Shapes:
+        tgt: (length, batch, d_model), or as the layer has it
+        memory: the encoder's results, with a length of their own
+        output: the shape of `tgt`
+    Raises:
+        CallError: `num_layers` is no integer of at least 1, or the inputs do not fit.
+    Example:
+        >>> layer = nn.TransformerDecoderLayer(8, 2, 16)
+        >>> nn.TransformerDecoder(layer, 2)(tx.randn(5, 2, 8), tx.randn(7, 2, 8)).shape
+        (5, 2, 8)
+    """
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__(decoder_layer, num_layers, norm)
@@ -187,7 +259,30 @@ class TransformerDecoder(_Stack):
 
 
 class Transformer(Module):
-    """An encoder, and a decoder that attends to its results."""
+    """Encoder and decoder: the decoder attends to the encoder's results.
+
+    Vaswani et al., Attention Is All You Need, 2017.
+
+    Args:
+        d_model, nhead: features and heads.
+        num_encoder_layers, num_decoder_layers: the numbers of layers.
+        dim_feedforward: features between the two linear layers.
+        dropout: of each part, in training.
+        activation: "relu", "gelu", or a function of a tensor such as `nn.SiLU()`.
+        batch_first: the batch is axis 0.
+        norm_first: normalize the input of each part, not the sum.
+        custom_encoder, custom_decoder: modules in their places.
+    Shapes:
+        src: (source length, batch, d_model), or with the batch first
+        tgt: (target length, batch, d_model), or with the batch first
+        output: the shape of `tgt`
+    Raises:
+        CallError: heads do not divide the features, an unknown activation, or inputs do not fit.
+    Example:
+        >>> model = nn.Transformer(8, 2, 1, 1, 16)
+        >>> model(tx.randn(7, 2, 8), tx.randn(5, 2, 8)).shape
+        (5, 2, 8)
+    """
 
     def __init__(
         self,

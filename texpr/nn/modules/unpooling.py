@@ -18,12 +18,23 @@ from texpr.support.errors import CallError
 
 
 class MaxUnpool1d(Module):
-    """Zeros, but for the places that `indices` names, as MaxPool with return_indices gives them:
-    there are the elements of the input.
+    """Inverse of MaxPool1d as far as there is one: zeros, but for the input's elements at the
+    places that `indices` names.
 
-    Called on input, indices, and by name output_size where it is not (input - 1) * stride - 2 *
-    padding + kernel_size. Where places meet, the last element counts. Indices outside are refused
-    where they are data; those that a program computes are left out.
+    An axis of extent n becomes `(n - 1) stride - 2 padding + kernel_size` unless `output_size` is
+    given. If places meet, the last element counts. Indices outside are refused in data, and left
+    out where a program computes them.
+
+    Shapes:
+        input, indices: (batch, channels, length), or without the batch
+        output: (batch, channels, out_length)
+    Raises:
+        CallError: shapes of input and indices differ, an index is out of range, or `output_size` is
+            further than a stride from the usual one.
+    Example:
+        >>> pooled, places = nn.MaxPool1d(2, return_indices=True)(tx.ones(1, 3, 4))
+        >>> nn.MaxUnpool1d(2)(pooled, places).shape
+        (1, 3, 4)
     """
 
     rank = 1
@@ -100,12 +111,46 @@ def _unpooled(rank: int, checked: bool) -> Op:
 
 
 class MaxUnpool2d(MaxUnpool1d):
-    """Images of zeros with elements at places that are given."""
+    """Inverse of MaxPool2d as far as there is one: zeros, but for the input's elements at the
+    places that `indices` names.
+
+    An axis of extent n becomes `(n - 1) stride - 2 padding + kernel_size` unless `output_size` is
+    given. If places meet, the last element counts. Indices outside are refused in data, and left
+    out where a program computes them.
+
+    Shapes:
+        input, indices: (batch, channels, height, width), or without the batch
+        output: (batch, channels, out_height, out_width)
+    Raises:
+        CallError: shapes of input and indices differ, an index is out of range, or `output_size` is
+            further than a stride from the usual one.
+    Example:
+        >>> pooled, places = nn.MaxPool2d(2, return_indices=True)(tx.ones(1, 3, 4, 4))
+        >>> nn.MaxUnpool2d(2)(pooled, places).shape
+        (1, 3, 4, 4)
+    """
 
     rank = 2
 
 
 class MaxUnpool3d(MaxUnpool1d):
-    """Volumes of zeros with elements at places that are given."""
+    """Inverse of MaxPool3d as far as there is one: zeros, but for the input's elements at the
+    places that `indices` names.
+
+    An axis of extent n becomes `(n - 1) stride - 2 padding + kernel_size` unless `output_size` is
+    given. If places meet, the last element counts. Indices outside are refused in data, and left
+    out where a program computes them.
+
+    Shapes:
+        input, indices: (batch, channels, depth, height, width), or without the batch
+        output: (batch, channels, out_depth, out_height, out_width)
+    Raises:
+        CallError: shapes of input and indices differ, an index is out of range, or `output_size` is
+            further than a stride from the usual one.
+    Example:
+        >>> pooled, places = nn.MaxPool3d(2, return_indices=True)(tx.ones(1, 3, 4, 4, 4))
+        >>> nn.MaxUnpool3d(2)(pooled, places).shape
+        (1, 3, 4, 4, 4)
+    """
 
     rank = 3

@@ -18,11 +18,29 @@ _SHARED = ("beta1", "beta2", "eps", "decay", "shrink")
 
 
 class Adam(Optimizer):
-    """Steps of about lr in every coordinate, from running means of the gradient and of its square.
+    """Adaptive moments: `p = p - lr / (1 - beta1^t) m / (sqrt(v) / sqrt(1 - beta2^t) + eps)`.
 
-    p = p - lr / (1 - beta1^t) * m / (sqrt(v) / sqrt(1 - beta2^t) + eps); weight_decay * p is added
-    to the gradient, or with `decoupled_weight_decay`, p shrinks by lr * weight_decay first.
-    `amsgrad` divides by the largest v so far. Kingma and Ba, Adam, 2015.
+    `m` and `v` are running means of g and of g^2. Kingma and Ba, Adam, 2015. `amsgrad` divides by
+    the largest v so far: Reddi, Kale and Kumar, On the Convergence of Adam and Beyond, 2018.
+
+    Args:
+        params: the parameters to change, or dicts of groups with options of their own.
+        lr: the learning rate.
+        betas: the shares of the old in the running means of g and of g^2.
+        eps: keeps divisors away from 0.
+        weight_decay: times p, is added to the gradient.
+        amsgrad: take the largest v so far.
+        decoupled_weight_decay: shrink p by `lr weight_decay` instead.
+        maximize: step along the gradient, not against it.
+    Raises:
+        CallError: no parameters, something else among them, or an option out of its range.
+    Example:
+        >>> w = nn.Parameter(np.float32([1.0]))
+        >>> optimizer = nn.optim.Adam([w], lr=0.1)
+        >>> (w * w).sum().backward()
+        >>> optimizer.step()
+        >>> round(float(w.data[0]), 4)
+        0.9
     """
 
     limits = _BELOW_ONE
@@ -68,10 +86,27 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """Adam whose weight decay shrinks the parameter itself: p = (1 - lr * weight_decay) * p before
-    the step.
+    """Adam with decoupled weight decay: `p = (1 - lr weight_decay) p` before the step.
 
     Loshchilov and Hutter, Decoupled Weight Decay Regularization, 2019.
+
+    Args:
+        params: the parameters to change, or dicts of groups with options of their own.
+        lr: the learning rate.
+        betas: the shares of the old in the running means of g and of g^2.
+        eps: keeps divisors away from 0.
+        weight_decay: times lr, is the share by which p shrinks.
+        amsgrad: take the largest v so far.
+        maximize: step along the gradient, not against it.
+    Raises:
+        CallError: no parameters, something else among them, or an option out of its range.
+    Example:
+        >>> w = nn.Parameter(np.float32([1.0]))
+        >>> optimizer = nn.optim.AdamW([w], lr=0.1)
+        >>> (w * w).sum().backward()
+        >>> optimizer.step()
+        >>> round(float(w.data[0]), 4)
+        0.899
     """
 
     def __init__(
@@ -91,10 +126,26 @@ class AdamW(Adam):
 
 
 class SparseAdam(Optimizer):
-    """Adam that leaves rows alone whose gradient is 0, with their means: those of a table that a
+    """Adam that leaves rows alone whose gradient is 0, with their means: rows of a table that a
     step did not look up.
 
-    p = p - lr * sqrt(1 - beta2^t) / (1 - beta1^t) * m / (sqrt(v) + eps), where t counts all steps.
+    `p = p - lr sqrt(1 - beta2^t) / (1 - beta1^t) m / (sqrt(v) + eps)`, where t counts all steps.
+
+    Args:
+        params: the parameters to change, or dicts of groups with options of their own.
+        lr: the learning rate.
+        betas: the shares of the old in the running means of g and of g^2.
+        eps: keeps divisors away from 0.
+        maximize: step along the gradient, not against it.
+    Raises:
+        CallError: no parameters, something else among them, or an option out of its range.
+    Example:
+        >>> w = nn.Parameter(np.float32([1.0]))
+        >>> optimizer = nn.optim.SparseAdam([w], lr=0.1)
+        >>> (w * w).sum().backward()
+        >>> optimizer.step()
+        >>> round(float(w.data[0]), 4)
+        0.9
     """
 
     limits = _BELOW_ONE
@@ -129,8 +180,27 @@ class SparseAdam(Optimizer):
 
 
 class Adamax(Optimizer):
-    """Adam with the largest gradient, which fades by beta2 in each step, for the mean square.
+    """Adam with the infinity norm: `u = max(beta2 u, |g| + eps)` and
+    `p = p - lr / (1 - beta1^t) m / u`.
+
     Kingma and Ba, Adam, 2015.
+
+    Args:
+        params: the parameters to change, or dicts of groups with options of their own.
+        lr: the learning rate.
+        betas: the shares of the old in the running means of g and of g^2.
+        eps: keeps divisors away from 0.
+        weight_decay: times p, is added to the gradient.
+        maximize: step along the gradient, not against it.
+    Raises:
+        CallError: no parameters, something else among them, or an option out of its range.
+    Example:
+        >>> w = nn.Parameter(np.float32([1.0]))
+        >>> optimizer = nn.optim.Adamax([w], lr=0.1)
+        >>> (w * w).sum().backward()
+        >>> optimizer.step()
+        >>> round(float(w.data[0]), 4)
+        0.9
     """
 
     limits = _BELOW_ONE
@@ -158,7 +228,30 @@ class Adamax(Optimizer):
 
 
 class NAdam(Optimizer):
-    """Adam with Nesterov's look ahead. Dozat, Incorporating Nesterov Momentum into Adam, 2016."""
+    """Adam with Nesterov momentum: the step takes the gradient and the mean of the next step.
+
+    The momentum of step t is `mu_t = beta1 (1 - 0.96^(t momentum_decay) / 2)`. Dozat, Incorporating
+    Nesterov Momentum into Adam, 2016.
+
+    Args:
+        params: the parameters to change, or dicts of groups with options of their own.
+        lr: the learning rate.
+        betas: the shares of the old in the running means of g and of g^2.
+        eps: keeps divisors away from 0.
+        weight_decay: times p, is added to the gradient.
+        momentum_decay: the rate at which the momentum approaches beta1.
+        decoupled_weight_decay: shrink p by `lr weight_decay` instead.
+        maximize: step along the gradient, not against it.
+    Raises:
+        CallError: no parameters, something else among them, or an option out of its range.
+    Example:
+        >>> w = nn.Parameter(np.float32([1.0]))
+        >>> optimizer = nn.optim.NAdam([w], lr=0.1)
+        >>> (w * w).sum().backward()
+        >>> optimizer.step()
+        >>> round(float(w.data[0]), 4)
+        0.8944
+    """
 
     limits = _BELOW_ONE
 
@@ -213,9 +306,28 @@ class NAdam(Optimizer):
 
 
 class RAdam(Optimizer):
-    """Adam that is gradient descent with momentum while v is known from few gradients.
+    """Rectified Adam: gradient descent with momentum as long as v is known from few gradients.
 
-    Liu et al., On the Variance of the Adaptive Learning Rate and Beyond, 2020.
+    Afterwards the step of Adam is multiplied by a factor that corrects the variance of v. Liu et
+    al., On the Variance of the Adaptive Learning Rate and Beyond, 2020.
+
+    Args:
+        params: the parameters to change, or dicts of groups with options of their own.
+        lr: the learning rate.
+        betas: the shares of the old in the running means of g and of g^2.
+        eps: keeps divisors away from 0.
+        weight_decay: times p, is added to the gradient.
+        decoupled_weight_decay: shrink p by `lr weight_decay` instead.
+        maximize: step along the gradient, not against it.
+    Raises:
+        CallError: no parameters, something else among them, or an option out of its range.
+    Example:
+        >>> w = nn.Parameter(np.float32([1.0]))
+        >>> optimizer = nn.optim.RAdam([w], lr=0.1)
+        >>> (w * w).sum().backward()
+        >>> optimizer.step()
+        >>> round(float(w.data[0]), 4)
+        0.8
     """
 
     limits = _BELOW_ONE
@@ -265,10 +377,27 @@ class RAdam(Optimizer):
 
 
 class Lion(Optimizer):
-    """The sign of a running mean of gradients; no element moves by more than lr. Weight decay as
-    AdamW has it.
+    """Sign of a running mean: `p = p - lr sign(beta1 m + (1 - beta1) g)`, then
+    `m = beta2 m + (1 - beta2) g`.
 
-    Chen et al., Symbolic Discovery of Optimization Algorithms, 2023.
+    No element moves by more than lr, weight decay aside. Chen et al., Symbolic Discovery of
+    Optimization Algorithms, 2023.
+
+    Args:
+        params: the parameters to change, or dicts of groups with options of their own.
+        lr: the learning rate.
+        betas: the shares of the old in the step and in the mean.
+        weight_decay: times lr, is the share by which p shrinks.
+        maximize: step along the gradient, not against it.
+    Raises:
+        CallError: no parameters, something else among them, or an option out of its range.
+    Example:
+        >>> w = nn.Parameter(np.float32([1.0]))
+        >>> optimizer = nn.optim.Lion([w], lr=0.1)
+        >>> (w * w).sum().backward()
+        >>> optimizer.step()
+        >>> round(float(w.data[0]), 4)
+        0.9
     """
 
     limits = _BELOW_ONE

@@ -15,11 +15,30 @@ from texpr.nn.optim.optimizer import Optimizer
 
 
 class RMSprop(Optimizer):
-    """p = p - lr * g / (sqrt(v) + eps) with a running mean v of squared gradients, less the square
-    of their mean where `centered`.
+    """Gradient over its root mean square: `p = p - lr g / (sqrt(v) + eps)`, with a running mean v
+    of g^2.
 
-    With momentum, b = momentum * b + that quotient, p = p - lr * b. Tieleman and Hinton, Lecture
-    6.5, 2012.
+    With momentum, `b = momentum b + g / (sqrt(v) + eps)` and `p = p - lr b`. Tieleman and Hinton,
+    Lecture 6.5, 2012.
+
+    Args:
+        params: the parameters to change, or dicts of groups with options of their own.
+        lr: the learning rate.
+        alpha: the share of the old in v.
+        eps: keeps divisors away from 0.
+        weight_decay: times p, is added to the gradient.
+        momentum: the share of the old in b.
+        centered: subtract the square of the mean gradient from v.
+        maximize: step along the gradient, not against it.
+    Raises:
+        CallError: no parameters, something else among them, or an option out of its range.
+    Example:
+        >>> w = nn.Parameter(np.float32([1.0]))
+        >>> optimizer = nn.optim.RMSprop([w], lr=0.1)
+        >>> (w * w).sum().backward()
+        >>> optimizer.step()
+        >>> round(float(w.data[0]), 4)
+        0.0
     """
 
     limits = {"alpha": (0.0, 1.0)}
@@ -74,9 +93,28 @@ class RMSprop(Optimizer):
 
 
 class Adagrad(Optimizer):
-    """p = p - lr / (1 + (t - 1) lr_decay) * g / (sqrt(sum of squared gradients) + eps).
+    """Gradient over the root of all squares:
+    `p = p - lr / (1 + (t - 1) lr_decay) g / (sqrt(sum of g^2) + eps)`.
 
     Duchi, Hazan and Singer, Adaptive Subgradient Methods, 2011.
+
+    Args:
+        params: the parameters to change, or dicts of groups with options of their own.
+        lr: the learning rate.
+        lr_decay: the rate at which steps shrink.
+        weight_decay: times p, is added to the gradient.
+        initial_accumulator_value: the sum before the first step.
+        eps: keeps divisors away from 0.
+        maximize: step along the gradient, not against it.
+    Raises:
+        CallError: no parameters, something else among them, or an option out of its range.
+    Example:
+        >>> w = nn.Parameter(np.float32([1.0]))
+        >>> optimizer = nn.optim.Adagrad([w], lr=0.1)
+        >>> (w * w).sum().backward()
+        >>> optimizer.step()
+        >>> round(float(w.data[0]), 4)
+        0.9
     """
 
     def __init__(
@@ -113,8 +151,27 @@ class Adagrad(Optimizer):
 
 
 class Adadelta(Optimizer):
-    """Steps in the units of the parameter, from running means of squared steps and squared
-    gradients. Zeiler, ADADELTA, 2012.
+    """Steps in the units of the parameter: `d = sqrt(u + eps) / sqrt(v + eps) g` and
+    `p = p - lr d`.
+
+    v and u are running means of g^2 and of d^2. Zeiler, ADADELTA, 2012.
+
+    Args:
+        params: the parameters to change, or dicts of groups with options of their own.
+        lr: the learning rate.
+        rho: the share of the old in the means.
+        eps: keeps divisors away from 0.
+        weight_decay: times p, is added to the gradient.
+        maximize: step along the gradient, not against it.
+    Raises:
+        CallError: no parameters, something else among them, or an option out of its range.
+    Example:
+        >>> w = nn.Parameter(np.float32([1.0]))
+        >>> optimizer = nn.optim.Adadelta([w])
+        >>> (w * w).sum().backward()
+        >>> optimizer.step()
+        >>> round(float(w.data[0]), 4)
+        0.9968
     """
 
     limits = {"rho": (0.0, 1.0)}
@@ -143,10 +200,26 @@ class Adadelta(Optimizer):
 
 
 class Rprop(Optimizer):
-    """Steps that grow by etas[1] while the gradient keeps its sign and shrink by etas[0] where it
-    changes, within step_sizes.
+    """Resilient propagation: `p = p - sign(g) s`, whose size s grows by `etas[1]` while the
+    gradient keeps its sign and shrinks by `etas[0]` where it changes.
 
     Riedmiller and Braun, A Direct Adaptive Method for Faster Backpropagation Learning: RPROP, 1993.
+
+    Args:
+        params: the parameters to change, or dicts of groups with options of their own.
+        lr: the first size.
+        etas: the factors of sizes, down and up.
+        step_sizes: the least and the largest size.
+        maximize: step along the gradient, not against it.
+    Raises:
+        CallError: no parameters, something else among them, or an option out of its range.
+    Example:
+        >>> w = nn.Parameter(np.float32([1.0]))
+        >>> optimizer = nn.optim.Rprop([w], lr=0.1)
+        >>> (w * w).sum().backward()
+        >>> optimizer.step()
+        >>> round(float(w.data[0]), 4)
+        0.9
     """
 
     def __init__(
@@ -175,9 +248,27 @@ class Rprop(Optimizer):
 
 
 class ASGD(Optimizer):
-    """Gradient descent whose parameters are also averaged, from step t0 on, as the state `ax`.
+    """Averaged gradient descent: from step t0 on, the state `ax` is the mean of the parameters.
 
     Polyak and Juditsky, Acceleration of Stochastic Approximation by Averaging, 1992.
+
+    Args:
+        params: the parameters to change, or dicts of groups with options of their own.
+        lr: the learning rate.
+        lambd: the rate at which parameters shrink.
+        alpha: the power by which the learning rate falls.
+        t0: the step from which parameters are averaged.
+        weight_decay: times p, is added to the gradient.
+        maximize: step along the gradient, not against it.
+    Raises:
+        CallError: no parameters, something else among them, or an option out of its range.
+    Example:
+        >>> w = nn.Parameter(np.float32([1.0]))
+        >>> optimizer = nn.optim.ASGD([w], lr=0.1)
+        >>> (w * w).sum().backward()
+        >>> optimizer.step()
+        >>> round(float(w.data[0]), 4)
+        0.8
     """
 
     def __init__(

@@ -17,12 +17,28 @@ from texpr.runtime.call.signal_guard import deferred_interrupts
 
 
 class AveragedModel(Module):
-    """A copy of a model that `update_parameters` moves towards it; its parameters are means over
-    the models it has seen.
+    """Copy of a model whose parameters are means over the models that `update_parameters` has seen.
 
-    The first update copies; then p = p + (1 - decay) * (model's p - p), an exponential moving
-    average; or, where decay is None, each model counts the same. Izmailov et al., Averaging Weights
-    Leads to Wider Optima, 2018. Buffers are copied unless `use_buffers`.
+    The first update copies. Then `p = p + (1 - decay) (q - p)` with the model's parameter q, an
+    exponential moving average; without `decay`, each model counts the same. Izmailov et al.,
+    Averaging Weights Leads to Wider Optima, 2018.
+
+    Args:
+        model: the model that is copied.
+        decay: the share of the old, at least 0 and below 1; None for plain means.
+        use_buffers: average buffers of floats too; else they are copied.
+    Attributes:
+        module: the copy.
+        n_averaged: the number of models that were seen.
+    Shapes: those of the model.
+    Raises:
+        CallError: `decay` is out of its range.
+    Example:
+        >>> model = nn.Linear(2, 1)
+        >>> averaged = nn.optim.AveragedModel(model, decay=0.9)
+        >>> averaged.update_parameters(model)
+        >>> int(averaged.n_averaged.numpy())
+        1
     """
 
     n_averaged: Buffer

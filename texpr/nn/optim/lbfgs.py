@@ -47,13 +47,13 @@ class _History:
 
 
 class LBFGS(Optimizer):
-    """Steps along -H g, where H is what the last history_size steps tell of the inverse of the
-    Hessian.
+    """Limited-memory BFGS: steps along `-H g`, where H approximates the inverse of the Hessian from
+    the last `history_size` steps.
 
-    `step(closure)` makes up to max_iter of them; closure() forgets gradients, computes the loss on
-    lazy tensors, calls its `backward()` and returns it. It is called as often as the search asks,
-    which no program with a fixed number of operations does: `Trainer` and `TrainingStep` refuse it.
-    Liu and Nocedal, On the Limited Memory BFGS Method for Large Scale Optimization, 1989.
+    `step(closure)` makes up to `max_iter` of them. `closure()` forgets gradients, computes the loss
+    on lazy tensors, calls its `backward()` and returns it. The search decides how often it is
+    called, so `Trainer` and `TrainingStep` refuse this optimizer. Liu and Nocedal, On the Limited
+    Memory BFGS Method for Large Scale Optimization, 1989.
 
     Args:
         max_eval: calls of the closure in a step; 5/4 of max_iter unless given.
@@ -61,6 +61,19 @@ class LBFGS(Optimizer):
         tolerance_change: a step ends where parameters or the loss change less.
         line_search_fn: "strong_wolfe", or None for steps of length lr.
         maximize: look for a maximum.
+    Raises:
+        CallError: no parameters, an option out of its range, or an unknown line search.
+    Example:
+        >>> w = nn.Parameter(np.float64([1.0]))
+        >>> optimizer = nn.optim.LBFGS([w], line_search_fn="strong_wolfe")
+        >>> def closure():
+        ...     optimizer.zero_grad()
+        ...     loss = ((w - 3) ** 2).sum()
+        ...     loss.backward()
+        ...     return loss
+        >>> loss = optimizer.step(closure)
+        >>> round(float(w.data[0]), 4)
+        3.0
     """
 
     def __init__(

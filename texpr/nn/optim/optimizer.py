@@ -28,17 +28,7 @@ class Optimizer(KnowsArguments):
     """Base of optimizers: `update` appends the new values of one parameter to a program, `numbers`
     gives a step's scalars.
 
-    An optimizer of one's own is an operator and a few lines:
-
-        rule = tx.op("op rule<T: float>(p: T[*S], g: T[*S], m: T[*S], lr: f64, beta: f64) -> (new: T[*S], new_m: T[*S]) {...}")
-
-        class Own(nn.optim.Optimizer):
-            def __init__(self, params, lr=1e-3, beta=0.9):
-                super().__init__(params, lr=lr, beta=beta)
-
-            def update(self, capture, parameter, gradient):
-                self.apply(capture, rule, parameter, gradient, states=("m",), numbers=("lr",
-                "beta"))
+    An optimizer of one's own is an operator and a few lines.
 
     Args:
         params: the parameters to change, each once; or groups of them, dicts with the parameters as
@@ -52,6 +42,20 @@ class Optimizer(KnowsArguments):
         limits: of options, where "at least 0" is not all.
     Raises:
         CallError: no parameters, something else among them, or an option that is no such number.
+    Example:
+        >>> text = "op r<T: float>(p: T[*S], g: T[*S], lr: f64) -> q: T[*S] { q[*s] = p[*s] - T(lr) * sign(g[*s]) }"
+        >>> rule = tx.op(text)
+        >>> class SignDescent(nn.optim.Optimizer):
+        ...     def __init__(self, params, lr=1e-3):
+        ...         super().__init__(params, lr=lr)
+        ...
+        ...     def update(self, capture, parameter, gradient):
+        ...         self.apply(capture, rule, parameter, gradient)
+        >>> w = nn.Parameter(np.float32([1.0]))
+        >>> (w * w).sum().backward()
+        >>> SignDescent([w], lr=0.5).step()
+        >>> w.data
+        array([0.5], dtype=float32)
     """
 
     limits: Mapping[str, Limits] = {}

@@ -14,11 +14,30 @@ from texpr.support.errors import CallError
 
 
 class SGD(Optimizer):
-    """Gradient descent with momentum: b = momentum * b + (1 - dampening) * g, p = p - lr * b, where
-    g has weight_decay * p added.
+    """Stochastic gradient descent with momentum: `b = momentum b + (1 - dampening) g` and
+    `p = p - lr b`.
 
-    The first step takes b = g. Nesterov: p = p - lr * (g + momentum * b). Sutskever et al., On the
-    importance of initialization and momentum, 2013.
+    The first step takes `b = g`. With `nesterov`, `p = p - lr (g + momentum b)`. Sutskever et al.,
+    On the Importance of Initialization and Momentum in Deep Learning, 2013.
+
+    Args:
+        params: the parameters to change, or dicts of groups with options of their own.
+        lr: the learning rate.
+        momentum: the share of the old in `b`.
+        dampening: the share of the gradient that is left out.
+        weight_decay: times p, is added to the gradient.
+        nesterov: look ahead by the momentum.
+        maximize: step along the gradient, not against it.
+    Raises:
+        CallError: no parameters, an option out of its range, or `nesterov` without a momentum or
+            with a dampening.
+    Example:
+        >>> w = nn.Parameter(np.float32([1.0]))
+        >>> optimizer = nn.optim.SGD([w], lr=0.1)
+        >>> (w * w).sum().backward()
+        >>> optimizer.step()
+        >>> round(float(w.data[0]), 4)
+        0.8
     """
 
     def __init__(

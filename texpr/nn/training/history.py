@@ -13,8 +13,16 @@ from texpr.support.files import write_file
 
 
 class History(dict[str, list[float]]):
-    """A list per measurement (`loss`, `accuracy`, `val_loss`, ...), one entry per epoch: NaN
-    where something was not measured.
+    """Lists of measurements (`loss`, `accuracy`, `val_loss`, ...) with one entry per epoch; a dict.
+
+    An entry is NaN where something was not measured.
+
+    Raises: nothing of its own.
+    Example:
+        >>> history = nn.History()
+        >>> history.add({"loss": 0.5})
+        >>> history["loss"], history.epochs
+        ([0.5], 1)
     """
 
     def add(self, values: Mapping[str, float]) -> None:

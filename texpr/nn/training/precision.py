@@ -168,14 +168,25 @@ class MixedCapture(Capture):
 
 
 class LossScale:
-    """A factor of the loss, and so of all gradients, that grows until gradients overflow: such
-    steps are left out, and it shrinks.
+    """Dynamic loss scaling: a factor of the loss, and so of all gradients, that grows until
+    gradients overflow.
 
-    Names and defaults are those of torch.amp.GradScaler. Micikevicius et al., Mixed Precision
-    Training, 2018.
+    Such steps are left out, and the factor shrinks. Names and defaults are those of
+    torch.amp.GradScaler. Micikevicius et al., Mixed Precision Training, 2018.
 
+    Args:
+        init_scale: the first factor.
+        growth_factor, growth_interval: by how much it grows after that many good steps.
+        backoff_factor: by how much it shrinks.
     Attributes:
-        skipped: how many steps were left out.
+        skipped: the number of steps that were left out.
+    Raises:
+        CallError: an argument out of its range.
+    Example:
+        >>> scale = nn.LossScale(init_scale=1024.0)
+        >>> scale.update(finite=False)
+        >>> scale.get_scale(), scale.skipped
+        (512.0, 1)
     """
 
     def __init__(

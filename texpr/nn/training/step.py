@@ -60,6 +60,13 @@ class TrainingStep:
     Attributes:
         pending: batches since the last update.
         total: what the loss divides by, added up over these batches.
+    Example:
+        >>> model = nn.Linear(2, 1)
+        >>> step = nn.TrainingStep(model, nn.MSELoss(), nn.optim.SGD(model.parameters(), lr=0.1))
+        >>> x, y = np.ones((8, 2), np.float32), np.ones((8, 1), np.float32)
+        >>> first, second = step(x, y), step(x, y)
+        >>> second < first
+        True
     """
 
     def __init__(

@@ -56,6 +56,17 @@ class Trainer:
         history: of the fit that runs, or ran last.
         epoch, position: how many epochs of that fit are done, and how many batches of the one that
         runs.
+    Example:
+        >>> model = nn.Linear(2, 1)
+        >>> trainer = nn.Trainer(model, nn.MSELoss(), nn.optim.SGD(model.parameters(), lr=0.1))
+        >>> x, y = np.ones((8, 2), np.float32), np.ones((8, 1), np.float32)
+        >>> history = trainer.fit(x, y, epochs=20, progress=False)
+        >>> history["loss"][-1] < history["loss"][0]
+        True
+        >>> trainer.predict(x).shape
+        (8, 1)
+        >>> sorted(trainer.evaluate(x, y))
+        ['loss']
     """
 
     def __init__(

@@ -35,13 +35,19 @@ __all__ = [
 def pack_padded_sequence(
     input: Any, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """The first lengths[n] elements of each sequence of (time, batch, ...), or (batch, time, ...)
-    with batch_first.
+    """Packed sequences: the first `lengths[n]` elements of each sequence of a padded tensor.
 
-    `enforce_sorted` means nothing: sequences stay in their order, whatever their lengths are.
-
+    Args:
+        input: (time, batch, ...), or (batch, time, ...) with `batch_first`.
+        lengths: (batch,), from 1 to the time.
+        batch_first: the batch is axis 0.
+        enforce_sorted: accepted as torch's; sequences stay in their order.
     Raises:
         CallError: lengths that are not one integer of 1 to the time for each sequence.
+    Example:
+        >>> packed = nn.utils.rnn.pack_padded_sequence(tx.ones(4, 2, 3), [4, 1])
+        >>> packed.batch_sizes.tolist()
+        [2, 1, 1, 1]
     """
     x = _tensor("pack_padded_sequence", input)
     if x.ndim < 2:
@@ -64,13 +70,20 @@ def pad_packed_sequence(
     padding_value: float = 0.0,
     total_length: int | None = None,
 ) -> tuple[Any, Any]:
-    """The padded tensor, (time, batch, ...) or (batch, time, ...), with padding_value behind the
-    ends; and the lengths.
+    """Padded tensor of packed sequences, and their lengths.
 
     Args:
+        sequence: the packed sequences.
+        batch_first: give (batch, time, ...), not (time, batch, ...).
+        padding_value: behind the ends.
         total_length: the time that the tensor is to have.
     Raises:
         CallError: it is below the time that the sequences take.
+    Example:
+        >>> packed = nn.utils.rnn.pack_padded_sequence(tx.ones(4, 2, 3), [4, 1])
+        >>> padded, lengths = nn.utils.rnn.pad_packed_sequence(packed)
+        >>> padded.shape, lengths.tolist()
+        ((4, 2, 3), [4, 1])
     """
     time = sequence.padded.shape[0]
     total = time if total_length is None else whole("pad_packed_sequence", "total_length", total_length)
@@ -89,11 +102,18 @@ def pad_sequence(
     padding_value: float = 0.0,
     padding_side: str = "right",
 ) -> Any:
-    """Sequences (time, ...) of several lengths in one tensor, (longest, sequences, ...) or
-    (sequences, longest, ...).
+    """Padded tensor of a list of (time, ...) tensors of several lengths.
 
+    Args:
+        sequences: (time, ...) each.
+        batch_first: give (sequences, longest, ...), not (longest, sequences, ...).
+        padding_value: behind the ends.
+        padding_side: "right" or "left".
     Raises:
         CallError: there are none, or they differ behind the first axis.
+    Example:
+        >>> nn.utils.rnn.pad_sequence([np.ones((3, 2)), np.ones((1, 2))]).shape
+        (3, 2, 2)
     """
     one_of("pad_sequence", "padding_side", padding_side, ("left", "right"))
     found = _listed("pad_sequence", sequences)
@@ -103,11 +123,17 @@ def pad_sequence(
 
 
 def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = False) -> list[Any]:
-    """The first lengths[n] elements of each sequence of a padded tensor, on their own.
+    """List of the first `lengths[n]` elements of each sequence of a padded tensor.
 
+    Args:
+        padded_sequences: (time, batch, ...), or (batch, time, ...) with `batch_first`.
+        lengths: (batch,), from 1 to the time.
     Raises:
         CallError: lengths that are not one integer of 1 to the time for each sequence, or computed
             ones.
+    Example:
+        >>> [s.shape for s in nn.utils.rnn.unpad_sequence(tx.ones(4, 2, 3), [4, 1])]
+        [(4, 3), (1, 3)]
     """
     x = _tensor("unpad_sequence", padded_sequences)
     x = x if batch_first else ops.swap_axes(x)
@@ -119,7 +145,18 @@ def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = Fals
 
 
 def pack_sequence(sequences: Sequence[Any], enforce_sorted: bool = True) -> PackedSequence:
-    """Sequences (time, ...) of several lengths. See pack_padded_sequence."""
+    """Packed sequences of a list of (time, ...) tensors of several lengths.
+
+    Args:
+        sequences: (time, ...) each.
+        enforce_sorted: accepted as torch's; sequences stay in their order.
+    Raises:
+        CallError: there are none, or they differ behind the first axis.
+    Example:
+        >>> packed = nn.utils.rnn.pack_sequence([np.ones((3, 2)), np.ones((1, 2))])
+        >>> packed.padded.shape
+        (3, 2, 2)
+    """
     found = _listed("pack_sequence", sequences)
     return pack_padded_sequence(
         pad_sequence(found), [x.shape[0] for x in found], enforce_sorted=enforce_sorted
@@ -127,7 +164,14 @@ def pack_sequence(sequences: Sequence[Any], enforce_sorted: bool = True) -> Pack
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Any]:
-    """The sequences, each on its own."""
+    """List of the sequences, each on its own.
+
+    Raises: nothing of its own.
+    Example:
+        >>> packed = nn.utils.rnn.pack_padded_sequence(tx.ones(4, 2, 3), [4, 1])
+        >>> [s.shape for s in nn.utils.rnn.unpack_sequence(packed)]
+        [(4, 3), (1, 3)]
+    """
     return unpad_sequence(packed_sequences.padded, packed_sequences.lengths)
 
 

@@ -12,10 +12,15 @@ from texpr.support.errors import CallError
 
 
 def parameters_to_vector(parameters: Iterable[Parameter]) -> np.ndarray:
-    """A copy of all elements of the parameters, one after the other.
+    """Vector with a copy of all elements of the parameters, one after the other.
 
+    Shapes:
+        output: (number of elements,)
     Raises:
         CallError: there are none, or they have several dtypes.
+    Example:
+        >>> nn.utils.parameters_to_vector(nn.Linear(3, 2).parameters()).shape
+        (8,)
     """
     given = list(parameters)
     if len({p.dtype for p in given}) != 1:
@@ -29,11 +34,18 @@ def parameters_to_vector(parameters: Iterable[Parameter]) -> np.ndarray:
 
 
 def vector_to_parameters(vec: object, parameters: Iterable[Parameter]) -> None:
-    """Give the parameters the elements of a vector; all of them, or none where their numbers
+    """Assign the elements of a vector to the parameters: all of them, or none if their numbers
     differ.
 
+    Shapes:
+        vec: (number of elements,)
     Raises:
         CallError: the vector has another length.
+    Example:
+        >>> model = nn.Linear(3, 2)
+        >>> nn.utils.vector_to_parameters(np.zeros(8), model.parameters())
+        >>> model.bias.data.tolist()
+        [0.0, 0.0]
     """
     given = list(parameters)
     elements, count = np.asarray(vec), sum(p.size for p in given)

@@ -30,13 +30,17 @@ class Owner:
 
 
 class DeviceArray(ShapedMemory):
-    """An array on a device. Its content is what the work that was queued makes it.
+    """Array on a device. Its content is what the queued work makes it.
 
     Attributes:
         device: where it lies.
         shape, dtype: as of a NumPy array.
         address: of the first element, for kernels.
         owner: what keeps the memory.
+    Example:
+        >>> x = tx.tensor([1.0, 2.0], device="emulated")
+        >>> x.device, x.tolist()
+        ('emulated:0', [1.0, 2.0])
     """
 
     __slots__ = ("__weakref__", "address", "device", "dtype", "owner", "shape")

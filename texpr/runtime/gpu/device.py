@@ -32,12 +32,16 @@ _SPELLING = re.compile(r"(cpu|cuda|emulated)(?::(\d+))?")
 
 
 class Device:
-    """A device with its memory.
+    """Device with its memory.
 
     Attributes:
         name: such as `cuda:0`.
         driver: what runs on it.
         pool: its memory.
+    Example:
+        >>> device = tx.gpu.find_device("emulated")
+        >>> device.name
+        'emulated:0'
     """
 
     def __init__(self, name: str, driver: Driver) -> None:
@@ -100,10 +104,14 @@ _lock = Lock()
 
 
 def full_name(name: object) -> str:
-    """A device's name with its number: `cpu`, `cuda:0`, `emulated:0`. The device need not be there.
+    """Name of a device with its number: `cpu`, `cuda:0`, `emulated:0`. The device need not be
+    there.
 
     Raises:
         CallError: it is no name of a device.
+    Example:
+        >>> tx.gpu.full_name("cuda")
+        'cuda:0'
     """
     found = _SPELLING.fullmatch(name) if isinstance(name, str) else None
     if found is None or (found[1] == HOST and found[2]):
@@ -114,16 +122,24 @@ def full_name(name: object) -> str:
 
 
 def is_device(name: object) -> bool:
-    """True if a text names a device, one that is here or not."""
+    """True if a text names a device, one that is here or not.
+
+    Example:
+        >>> tx.gpu.is_device("cuda:1"), tx.gpu.is_device("kitchen")
+        (True, False)
+    """
     return isinstance(name, str) and _SPELLING.fullmatch(name) is not None
 
 
 def find_device(name: object) -> Device | None:
-    """The device of a name; None for the host.
+    """Device of a name; None for the host.
 
     Raises:
         CallError: it is no name of a device.
         ResourceError: the device is not there, or has no driver.
+    Example:
+        >>> tx.gpu.find_device("emulated").name
+        'emulated:0'
     """
     whole = full_name(name)
     return None if whole == HOST else found_device(whole)
@@ -150,5 +166,10 @@ def _why_missing(name: str) -> str:
 
 
 def missing(name: str = DEFAULT) -> str:
-    """The reason why a device cannot be used here; empty if it can."""
+    """The reason why a device cannot be used here; empty if it can.
+
+    Example:
+        >>> tx.gpu.missing("emulated")
+        ''
+    """
     return _why_missing(name)

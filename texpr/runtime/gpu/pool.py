@@ -27,12 +27,17 @@ class Memory:
     """State of an allocator, in bytes where it is no count.
 
     Attributes:
-        in_use: by arrays that are alive.
-        most: that was in use at once.
-        reserved: held from the driver, in use or not.
-        free, total: of the device, as the driver has it; others use what is neither free nor
-        reserved. requests, allocations: how often memory was asked for here, and of the driver.
-        retries: how often everything that was kept had to be given back first.
+        in_use: bytes of arrays that are alive.
+        most: bytes that were in use at once.
+        reserved: bytes held from the driver, in use or not.
+        free, total: bytes of the device, as the driver has it; others use what is neither free nor
+            reserved.
+        requests: how often memory was asked for.
+        allocations: how often the driver was asked.
+        retries: how often memory was given back first, for want of it.
+    Example:
+        >>> tx.gpu.find_device("emulated").pool.statistics().in_use >= 0
+        True
     """
 
     in_use: int

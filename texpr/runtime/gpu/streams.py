@@ -16,17 +16,19 @@ def _device(name: object) -> Device:
 
 
 class Stream:
-    """A queue of work on a device, beside the default one.
+    """Queue of work on a device, beside the default queue.
 
-        s = tx.gpu.Stream("cuda")
-        with s:
-            y = f(x)            # after all that was queued here before
-        print(y)                # what follows the block waits for it
+    Work in the block comes after all that was queued before; what follows the block waits for it.
 
     Args:
         device: its name.
         handle: a stream of another library, by its number, such as
             `torch.cuda.Stream().cuda_stream`; a new one unless given.
+    Example:
+        >>> with tx.gpu.Stream("emulated"):
+        ...     y = tx.ones(3, device="emulated") + 1
+        >>> y.tolist()
+        [2.0, 2.0, 2.0]
     """
 
     def __init__(self, device: str = "cuda", handle: int | None = None) -> None:
@@ -52,10 +54,12 @@ class Stream:
 
 
 class Event:
-    """A point in the work of a device.
+    """Point in the work of a device.
 
     Args:
         device: its name.
+    Example:
+        >>> event = tx.gpu.Event("emulated")
     """
 
     def __init__(self, device: str = "cuda") -> None:

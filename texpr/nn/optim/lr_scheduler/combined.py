@@ -50,7 +50,27 @@ class _Combined(LRScheduler):
 
 
 class SequentialLR(_Combined):
-    """One scheduler after the other; the next begins at each milestone."""
+    """Schedulers one after the other: the next begins at each milestone.
+
+    Args:
+        optimizer: of all of them.
+        schedulers: in order.
+        milestones: epochs, one fewer than schedulers.
+        last_epoch: steps made before, less 1; -1 to begin.
+    Raises:
+        CallError: no schedulers, schedulers of another optimizer, or another number of milestones.
+    Example:
+        >>> optimizer = nn.optim.SGD([nn.Parameter(np.zeros(1))], lr=1.0)
+        >>> rise = nn.optim.lr_scheduler.LinearLR(optimizer, 0.5, total_iters=2)
+        >>> fall = nn.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
+        >>> scheduler = nn.optim.lr_scheduler.SequentialLR(optimizer, [rise, fall], milestones=[2])
+        >>> rates = []
+        >>> for epoch in range(5):
+        ...     rates.append(optimizer.lr)
+        ...     scheduler.step()
+        >>> rates
+        [0.5, 0.75, 1.0, 0.5, 0.25]
+    """
 
     def __init__(
         self,
@@ -87,7 +107,22 @@ class SequentialLR(_Combined):
 
 
 class ChainedScheduler(_Combined):
-    """All schedulers step at once; each goes on from the rates that the one before has set."""
+    """Product of schedulers: all step at once, each from the rates that the one before has set.
+
+    Args:
+        schedulers: of one optimizer.
+        optimizer: theirs, accepted as torch has it.
+    Raises:
+        CallError: no schedulers, or schedulers of several optimizers.
+    Example:
+        >>> optimizer = nn.optim.SGD([nn.Parameter(np.zeros(1))], lr=1.0)
+        >>> first = nn.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
+        >>> second = nn.optim.lr_scheduler.StepLR(optimizer, 2)
+        >>> scheduler = nn.optim.lr_scheduler.ChainedScheduler([first, second])
+        >>> scheduler.step()
+        >>> optimizer.lr
+        0.5
+    """
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
         self._take(schedulers[0].optimizer if optimizer is None and schedulers else optimizer, schedulers)  # type: ignore[arg-type]

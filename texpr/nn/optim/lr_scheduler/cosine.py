@@ -10,8 +10,26 @@ from texpr.nn.optim.optimizer import Optimizer
 
 
 class CosineAnnealingLR(LRScheduler):
-    """From the base rate to eta_min in T_max epochs, along half a cosine, and back. Loshchilov
-    and Hutter, SGDR, 2017.
+    """Cosine annealing: `eta_min + (base - eta_min) (1 + cos(pi epoch / T_max)) / 2`.
+
+    Loshchilov and Hutter, SGDR, 2017.
+
+    Args:
+        optimizer: whose learning rates are set.
+        T_max: epochs of half a cosine.
+        eta_min: the least rate.
+        last_epoch: steps made before, less 1; -1 to begin.
+    Raises:
+        CallError: no optimizer, or an option out of its range.
+    Example:
+        >>> optimizer = nn.optim.SGD([nn.Parameter(np.zeros(1))], lr=1.0)
+        >>> scheduler = nn.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=2)
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates.append(round(optimizer.lr, 4))
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 0.5, 0.0, 0.5]
     """
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
@@ -42,8 +60,28 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """From the base rate to eta_min in T_0 epochs, then again in T_mult times as many, and so
-    on. Loshchilov and Hutter, SGDR, 2017.
+    """Cosine annealing with restarts: down to `eta_min` in `T_0` epochs, then again in `T_mult`
+    times as many, and so on.
+
+    Loshchilov and Hutter, SGDR, 2017.
+
+    Args:
+        optimizer: whose learning rates are set.
+        T_0: epochs of the first half cosine.
+        T_mult: the factor of that number at each restart.
+        eta_min: the least rate.
+        last_epoch: steps made before, less 1; -1 to begin.
+    Raises:
+        CallError: no optimizer, or an option out of its range.
+    Example:
+        >>> optimizer = nn.optim.SGD([nn.Parameter(np.zeros(1))], lr=1.0)
+        >>> scheduler = nn.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates.append(round(optimizer.lr, 4))
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 0.5, 1.0, 0.5]
     """
 
     def __init__(

@@ -35,12 +35,33 @@ def _set_momentum(optimizer: Optimizer, values: Sequence[float]) -> None:
 
 
 class CyclicLR(_WithMomentum):
-    """From base_lr up to max_lr in step_size_up steps and down again in step_size_down; the
-    momentum goes the other way.
+    """Cycles: from `base_lr` up to `max_lr` in `step_size_up` steps and down again in
+    `step_size_down`; the momentum goes the other way.
 
-    The height is halved in each cycle (mode `triangular2`), times gamma^step (`exp_range`), or
-    times scale_fn of the cycle or the step. Smith, Cyclical Learning Rates for Training Neural
-    Networks, 2017.
+    Smith, Cyclical Learning Rates for Training Neural Networks, 2017.
+
+    Args:
+        optimizer: whose learning rates are set.
+        base_lr, max_lr: the ends, for all groups or for each.
+        step_size_up, step_size_down: steps of each half; equal unless given.
+        mode: "triangular"; "triangular2", half the height in each cycle; "exp_range", times
+            `gamma^step`.
+        scale_fn, scale_mode: a function of the height's factor, of the cycle or the step
+            (`iterations`).
+        cycle_momentum, base_momentum, max_momentum: the momentum, against the rate.
+        last_epoch: steps made before, less 1; -1 to begin.
+    Raises:
+        CallError: no optimizer, or an unknown mode, or an optimizer without a momentum where it
+            cycles.
+    Example:
+        >>> optimizer = nn.optim.SGD([nn.Parameter(np.zeros(1))], lr=1.0)
+        >>> scheduler = nn.optim.lr_scheduler.CyclicLR(optimizer, 0.1, 1.0, step_size_up=2, cycle_momentum=False)
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates.append(round(optimizer.lr, 4))
+        ...     scheduler.step()
+        >>> rates
+        [0.1, 0.55, 1.0, 0.55]
     """
 
     def __init__(
@@ -100,15 +121,33 @@ class CyclicLR(_WithMomentum):
 
 
 class OneCycleLR(_WithMomentum):
-    """From max_lr / div_factor up to max_lr in the share pct_start of all steps, then down by
-    final_div_factor; the momentum against it.
+    """One cycle: from `max_lr / div_factor` up to `max_lr`, then down by `final_div_factor`; the
+    momentum goes the other way.
 
     Smith and Topin, Super-Convergence, 2018.
 
     Args:
-        total_steps: of batches; or epochs times steps_per_epoch.
-        anneal_strategy: along a cosine, or "linear".
+        optimizer: whose learning rates are set.
+        max_lr: the top, for all groups or for each.
+        total_steps: of batches; or `epochs` times `steps_per_epoch`.
+        pct_start: the share of the steps that go up.
+        anneal_strategy: along a cosine ("cos"), or "linear".
+        cycle_momentum, base_momentum, max_momentum: the momentum, against the rate.
+        div_factor, final_div_factor: the first rate and the last one, as divisors.
         three_phase: down as fast as up, and then to nearly nothing.
+        last_epoch: steps made before, less 1; -1 to begin.
+    Raises:
+        CallError: no optimizer, or a step behind the last one, an unknown strategy, or an optimizer
+            without a momentum where it cycles.
+    Example:
+        >>> optimizer = nn.optim.SGD([nn.Parameter(np.zeros(1))], lr=1.0)
+        >>> scheduler = nn.optim.lr_scheduler.OneCycleLR(optimizer, 1.0, total_steps=4, cycle_momentum=False)
+        >>> rates = []
+        >>> for epoch in range(3):
+        ...     rates.append(round(optimizer.lr, 4))
+        ...     scheduler.step()
+        >>> rates
+        [0.04, 0.8117, 0.2831]
     """
 
     def __init__(

@@ -15,7 +15,24 @@ Factor = Callable[[int], float]
 
 
 class LambdaLR(LRScheduler):
-    """The base rate times lr_lambda(epoch); one function, or one per group."""
+    """Factor by a function: the base rate times `lr_lambda(epoch)`.
+
+    Args:
+        optimizer: whose learning rates are set.
+        lr_lambda: a function of the epoch, or one per group.
+        last_epoch: steps made before, less 1; -1 to begin.
+    Raises:
+        CallError: no optimizer, or `lr_lambda` is neither a function nor one per group.
+    Example:
+        >>> optimizer = nn.optim.SGD([nn.Parameter(np.zeros(1))], lr=1.0)
+        >>> scheduler = nn.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1 / (epoch + 1))
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates.append(round(optimizer.lr, 4))
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 0.5, 0.3333, 0.25]
+    """
 
     def __init__(
         self, optimizer: Optimizer, lr_lambda: Factor | Sequence[Factor], last_epoch: int = -1
@@ -31,7 +48,24 @@ class LambdaLR(LRScheduler):
 
 
 class MultiplicativeLR(LRScheduler):
-    """The rate before times lr_lambda(epoch); one function, or one per group."""
+    """Product of factors: the rate before times `lr_lambda(epoch)`.
+
+    Args:
+        optimizer: whose learning rates are set.
+        lr_lambda: a function of the epoch, or one per group.
+        last_epoch: steps made before, less 1; -1 to begin.
+    Raises:
+        CallError: no optimizer, or `lr_lambda` is neither a function nor one per group.
+    Example:
+        >>> optimizer = nn.optim.SGD([nn.Parameter(np.zeros(1))], lr=1.0)
+        >>> scheduler = nn.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 0.5)
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates.append(round(optimizer.lr, 4))
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 0.5, 0.25, 0.125]
+    """
 
     def __init__(
         self, optimizer: Optimizer, lr_lambda: Factor | Sequence[Factor], last_epoch: int = -1
@@ -49,7 +83,25 @@ class MultiplicativeLR(LRScheduler):
 
 
 class StepLR(LRScheduler):
-    """The rate times gamma every step_size epochs."""
+    """Steps: the rate times `gamma` every `step_size` epochs.
+
+    Args:
+        optimizer: whose learning rates are set.
+        step_size: epochs between two changes.
+        gamma: the factor.
+        last_epoch: steps made before, less 1; -1 to begin.
+    Raises:
+        CallError: no optimizer, or an option out of its range.
+    Example:
+        >>> optimizer = nn.optim.SGD([nn.Parameter(np.zeros(1))], lr=1.0)
+        >>> scheduler = nn.optim.lr_scheduler.StepLR(optimizer, step_size=2)
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates.append(round(optimizer.lr, 4))
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 1.0, 0.1, 0.1]
+    """
 
     def __init__(
         self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1
@@ -67,7 +119,25 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """The rate times gamma at each milestone."""
+    """Steps at milestones: the rate times `gamma` at each of them.
+
+    Args:
+        optimizer: whose learning rates are set.
+        milestones: epochs.
+        gamma: the factor.
+        last_epoch: steps made before, less 1; -1 to begin.
+    Raises:
+        CallError: no optimizer, or an option out of its range.
+    Example:
+        >>> optimizer = nn.optim.SGD([nn.Parameter(np.zeros(1))], lr=1.0)
+        >>> scheduler = nn.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 3])
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates.append(round(optimizer.lr, 4))
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 0.1, 0.1, 0.01]
+    """
 
     def __init__(
         self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
@@ -91,7 +161,25 @@ class MultiStepLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """The rate times factor until total_iters epochs are done."""
+    """Constant factor at first: the rate times `factor` until `total_iters` epochs are done.
+
+    Args:
+        optimizer: whose learning rates are set.
+        factor: from 0 to 1.
+        total_iters: epochs.
+        last_epoch: steps made before, less 1; -1 to begin.
+    Raises:
+        CallError: no optimizer, or an option out of its range.
+    Example:
+        >>> optimizer = nn.optim.SGD([nn.Parameter(np.zeros(1))], lr=1.0)
+        >>> scheduler = nn.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates.append(round(optimizer.lr, 4))
+        ...     scheduler.step()
+        >>> rates
+        [0.5, 0.5, 1.0, 1.0]
+    """
 
     def __init__(
         self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
@@ -114,7 +202,25 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """A factor of the rate that goes from start_factor to end_factor in total_iters epochs."""
+    """Linear factor of the rate: from `start_factor` to `end_factor` in `total_iters` epochs.
+
+    Args:
+        optimizer: whose learning rates are set.
+        start_factor, end_factor: from 0 to 1, the first above 0.
+        total_iters: epochs.
+        last_epoch: steps made before, less 1; -1 to begin.
+    Raises:
+        CallError: no optimizer, or an option out of its range.
+    Example:
+        >>> optimizer = nn.optim.SGD([nn.Parameter(np.zeros(1))], lr=1.0)
+        >>> scheduler = nn.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.5, total_iters=2)
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates.append(round(optimizer.lr, 4))
+        ...     scheduler.step()
+        >>> rates
+        [0.5, 0.75, 1.0, 1.0]
+    """
 
     def __init__(
         self,
@@ -150,7 +256,24 @@ class LinearLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """The rate times gamma in every epoch."""
+    """Exponential decay: the rate times `gamma` in every epoch.
+
+    Args:
+        optimizer: whose learning rates are set.
+        gamma: the factor.
+        last_epoch: steps made before, less 1; -1 to begin.
+    Raises:
+        CallError: no optimizer, or an option out of its range.
+    Example:
+        >>> optimizer = nn.optim.SGD([nn.Parameter(np.zeros(1))], lr=1.0)
+        >>> scheduler = nn.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates.append(round(optimizer.lr, 4))
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 0.5, 0.25, 0.125]
+    """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = number("ExponentialLR", "gamma", gamma)
@@ -164,7 +287,25 @@ class ExponentialLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """The base rate times (1 - epoch / total_iters)^power."""
+    """Polynomial decay: the base rate times `(1 - epoch / total_iters)^power`, and 0 afterwards.
+
+    Args:
+        optimizer: whose learning rates are set.
+        total_iters: epochs until 0.
+        power: the exponent.
+        last_epoch: steps made before, less 1; -1 to begin.
+    Raises:
+        CallError: no optimizer, or an option out of its range.
+    Example:
+        >>> optimizer = nn.optim.SGD([nn.Parameter(np.zeros(1))], lr=1.0)
+        >>> scheduler = nn.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=4, power=2.0)
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates.append(round(optimizer.lr, 4))
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 0.5625, 0.25, 0.0625]
+    """
 
     def __init__(
         self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1

@@ -12,8 +12,8 @@ from texpr.support.errors import CallError
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """The rate times factor when a measurement has not become better for more than patience epochs;
-    `step(metrics)` takes it.
+    """Reduction on plateaus: the rate times `factor` when a measurement has not become better for
+    more than `patience` epochs; `step(metrics)` takes it.
 
     Args:
         mode: "min" if smaller is better, else "max".
@@ -21,6 +21,15 @@ class ReduceLROnPlateau(LRScheduler):
         cooldown: epochs after a reduction that do not count.
         min_lr: the least rate, for all groups or for each.
         eps: reductions by less are not made.
+    Raises:
+        CallError: no optimizer, an unknown mode, or an option out of its range.
+    Example:
+        >>> optimizer = nn.optim.SGD([nn.Parameter(np.zeros(1))], lr=1.0)
+        >>> scheduler = nn.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=1)
+        >>> for loss in (3.0, 2.0, 2.0, 2.0):
+        ...     scheduler.step(loss)
+        >>> optimizer.lr
+        0.1
     """
 
     def __init__(

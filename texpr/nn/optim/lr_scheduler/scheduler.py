@@ -22,6 +22,15 @@ class LRScheduler(KnowsArguments):
     Raises:
         CallError: no optimizer, or one that has no rates to begin with where last_epoch says that
             steps were made.
+    Example:
+        >>> class Halved(nn.optim.lr_scheduler.LRScheduler):
+        ...     def get_lr(self):
+        ...         return [rate * 0.5**self.last_epoch for rate in self.base_lrs]
+        >>> optimizer = nn.optim.SGD([nn.Parameter(np.zeros(1))], lr=1.0)
+        >>> scheduler = Halved(optimizer)
+        >>> scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.5]
     """
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:

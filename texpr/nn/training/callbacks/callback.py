@@ -19,12 +19,27 @@ the training.
 
 @suggests({})
 class Callback(KnowsArguments):
-    """Hears what happens in `fit`; every method may be left as it is.
+    """Base of callbacks: an object that hears the events of `fit`. Every method may be left as it
+    is.
 
-    What is raised in a callback ends the training, whose steps so far stay made.
+    An exception of a callback ends the training, whose steps so far stay made.
 
     Attributes:
-        saves: it is called after all others, whose states it saves.
+        saves: True if it is called after all others, whose states it saves.
+    Raises: nothing of its own.
+    Example:
+        >>> class Counting(nn.callbacks.Callback):
+        ...     updates = 0
+        ...
+        ...     def on_step_end(self, trainer, step, values):
+        ...         self.updates = step
+        >>> model = nn.Linear(2, 1)
+        >>> trainer = nn.Trainer(model, nn.MSELoss(), nn.optim.SGD(model.parameters(), lr=0.1))
+        >>> x, y = np.ones((8, 2), np.float32), np.ones((8, 1), np.float32)
+        >>> counting = Counting()
+        >>> history = trainer.fit(x, y, epochs=2, batch_size=4, progress=False, callbacks=[counting])
+        >>> counting.updates
+        4
     """
 
     saves = False
@@ -82,10 +97,14 @@ class _Function(Callback):
 
 
 def as_callback(given: object) -> Callback:
-    """A callback, of a function where it is one.
+    """Callback of a function `f(trainer, epoch, values)`, which is called after each epoch; a
+    callback as it is.
 
     Raises:
         CallError: it is neither.
+    Example:
+        >>> isinstance(nn.callbacks.as_callback(lambda trainer, epoch, values: None), nn.callbacks.Callback)
+        True
     """
     if isinstance(given, Callback):
         return given

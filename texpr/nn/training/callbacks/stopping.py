@@ -16,12 +16,24 @@ from texpr.support.errors import CallError
 
 
 class EarlyStopping(Callback):
-    """Ends the training when a measurement has not become smaller (or larger, mode `max`) for
-    `patience` epochs.
+    """End of the training when a measurement has not become better for `patience` epochs.
 
     Args:
-        min_delta: by how much it must be better to count.
+        monitor: the measurement.
+        patience: epochs without an improvement.
+        mode: "min" if smaller is better, "max" if larger.
+        min_delta: the least improvement that counts.
         restore_best: at the end, the model gets the parameters and buffers of the best epoch.
+    Raises:
+        CallError: an argument out of its range, or `monitor` is not measured.
+    Example:
+        >>> model = nn.Linear(2, 1)
+        >>> trainer = nn.Trainer(model, nn.MSELoss(), nn.optim.SGD(model.parameters(), lr=0.1))
+        >>> x, y = np.ones((8, 2), np.float32), np.ones((8, 1), np.float32)
+        >>> stop = nn.callbacks.EarlyStopping("loss", patience=2, min_delta=10.0)
+        >>> history = trainer.fit(x, y, epochs=10, progress=False, callbacks=[stop])
+        >>> history.epochs
+        3
     """
 
     def __init__(
@@ -74,11 +86,22 @@ class EarlyStopping(Callback):
 
 
 class LearningRate(Callback):
-    """Steps a scheduler of `nn.optim.lr_scheduler` after each epoch, or after each update;
-    `monitor` is what ReduceLROnPlateau looks at.
+    """Step of a scheduler of `nn.optim.lr_scheduler` after each epoch, or after each update.
 
     Args:
+        scheduler: of the trainer's optimizer.
+        monitor: the measurement that ReduceLROnPlateau looks at.
         every: "epoch" or "step".
+    Raises:
+        CallError: no scheduler, another word for `every`, or `monitor` is not measured.
+    Example:
+        >>> model = nn.Linear(2, 1)
+        >>> trainer = nn.Trainer(model, nn.MSELoss(), nn.optim.SGD(model.parameters(), lr=0.1))
+        >>> x, y = np.ones((8, 2), np.float32), np.ones((8, 1), np.float32)
+        >>> scheduler = nn.optim.lr_scheduler.ExponentialLR(trainer.optimizer, 0.5)
+        >>> history = trainer.fit(x, y, epochs=2, progress=False, callbacks=[nn.callbacks.LearningRate(scheduler)])
+        >>> trainer.optimizer.lr
+        0.025
     """
 
     def __init__(self, scheduler: LRScheduler, monitor: str = "val_loss", every: str = "epoch") -> None:

@@ -16,8 +16,8 @@ from texpr.support.files import write_file
 
 
 class Checkpoint(Callback):
-    """Saves the whole training (`Trainer.save`) after each epoch, so that `fit(..., resume=path)`
-    goes on from there.
+    """File with the whole training (`Trainer.save`) after each epoch: `fit(..., resume=path)` goes
+    on from it.
 
     The file is replaced in one step: whoever reads it, also after a crash, finds the old training
     or the new one.
@@ -28,6 +28,14 @@ class Checkpoint(Callback):
         mode: "min" or "max": which is better.
     Raises:
         MissingExtra: safetensors is not installed.
+    Example:
+        >>> model = nn.Linear(2, 1)
+        >>> trainer = nn.Trainer(model, nn.MSELoss(), nn.optim.SGD(model.parameters(), lr=0.1))
+        >>> x, y = np.ones((8, 2), np.float32), np.ones((8, 1), np.float32)
+        >>> history = trainer.fit(x, y, epochs=2, progress=False, callbacks=[nn.callbacks.Checkpoint("run.safetensors")])
+        >>> history = trainer.fit(x, y, epochs=3, progress=False, resume="run.safetensors")
+        >>> history.epochs
+        3
     """
 
     saves = True
@@ -91,8 +99,21 @@ class _Log(Callback):
 
 
 class CSVLog(_Log):
-    """A row per epoch; the first row names the columns. A measurement that is new gets a column,
-    with NaN for the epochs before.
+    """Table in CSV with a row per epoch; the first row names the columns.
+
+    A new measurement gets a column, with NaN for the epochs before.
+
+    Args:
+        path: the file.
+    Raises:
+        OSError: the file cannot be written.
+    Example:
+        >>> model = nn.Linear(2, 1)
+        >>> trainer = nn.Trainer(model, nn.MSELoss(), nn.optim.SGD(model.parameters(), lr=0.1))
+        >>> x, y = np.ones((8, 2), np.float32), np.ones((8, 1), np.float32)
+        >>> history = trainer.fit(x, y, epochs=2, progress=False, callbacks=[nn.callbacks.CSVLog("log.csv")])
+        >>> open("log.csv").readline().strip()
+        'epoch,loss'
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -111,7 +132,20 @@ class CSVLog(_Log):
 
 
 class JSONLog(_Log):
-    """A JSON object per epoch and line; NaN and infinite numbers are null, which JSON has."""
+    """JSON object per epoch and line; NaN and infinite numbers are null, which JSON has.
+
+    Args:
+        path: the file.
+    Raises:
+        OSError: the file cannot be written.
+    Example:
+        >>> model = nn.Linear(2, 1)
+        >>> trainer = nn.Trainer(model, nn.MSELoss(), nn.optim.SGD(model.parameters(), lr=0.1))
+        >>> x, y = np.ones((8, 2), np.float32), np.ones((8, 1), np.float32)
+        >>> history = trainer.fit(x, y, epochs=2, progress=False, callbacks=[nn.callbacks.JSONLog("log.jsonl")])
+        >>> len(open("log.jsonl").readlines())
+        2
+    """
 
     def _kept(self, trainer: TrainerLike) -> list[str]:
         if not trainer.epoch or not self.path.exists():
@@ -136,7 +170,20 @@ def _epoch(line: str) -> int:
 
 
 class Plot(Callback):
-    """A picture of the curves so far (`History.plot`), after each epoch."""
+    """Picture of the curves so far (`History.plot`), after each epoch.
+
+    Args:
+        path: the picture; its ending says which kind.
+    Raises:
+        MissingExtra: matplotlib is not installed.
+    Example:
+        >>> model = nn.Linear(2, 1)
+        >>> trainer = nn.Trainer(model, nn.MSELoss(), nn.optim.SGD(model.parameters(), lr=0.1))
+        >>> x, y = np.ones((8, 2), np.float32), np.ones((8, 1), np.float32)
+        >>> history = trainer.fit(x, y, epochs=2, progress=False, callbacks=[nn.callbacks.Plot("curves.png")])
+        >>> open("curves.png", "rb").read(4)
+        b'\x89PNG'
+    """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -146,11 +193,21 @@ class Plot(Callback):
 
 
 class TensorBoard(Callback):
-    """Event files for TensorBoard: what is measured after each epoch, and with `every`, the loss
-    after so many updates.
+    """Event files for TensorBoard: the measurements of each epoch, and with `every`, the loss after
+    that many updates.
 
+    Args:
+        folder: where the files are written.
+        every: updates between two losses.
     Raises:
         MissingExtra: tensorboard is not installed.
+    Example:
+        >>> try:
+        ...     callbacks = [nn.callbacks.TensorBoard("runs", every=100)]
+        ... except tx.MissingExtra:
+        ...     callbacks = []  # the package tensorboard is not installed
+        >>> len(callbacks) <= 1
+        True
     """
 
     def __init__(self, folder: str | Path, every: int | None = None) -> None:

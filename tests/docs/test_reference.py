@@ -1,0 +1,141 @@
+"""The reference of `nn`, tensors and the Python API: complete, current, and its examples run."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import texpr as tx
+from scripts.reference.docstrings import read
+from scripts.reference.entries import Entry, methods
+from scripts.reference.pages import PAGES, Page, names, page_of, public
+from scripts.reference.tensor_examples import EXAMPLES
+from scripts.reference.tensor_page import members
+from scripts.reference.write import written
+from tests.repo.source import ROOT
+from texpr import nn
+from texpr.lang.python_form.vocabulary import WORDS
+
+ENTRIES = list(public())
+STRICT = {"nn/layers.md", "nn/losses.md"}
+"""Pages whose entries say shapes and errors."""
+FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+
+@pytest.fixture(scope="module")
+def pages() -> dict[str, str]:
+    return {path.as_posix(): text for path, text in written().items()}
+
+
+def test_pages_are_current(pages: dict[str, str]):
+    old = [path for path, text in pages.items() if (ROOT / path).read_text(encoding="utf-8") != text]
+    assert not old, "run: python -m scripts.reference"
+
+
+def test_no_public_name_is_missing(pages: dict[str, str]):
+    missing = [
+        f"{each.name} in {page_of(each).path}"
+        for each in ENTRIES
+        if f"\n### {each.short}\n" not in pages[_path(each)] and each.name != "tx.Tensor"
+    ]
+    assert not missing, "\n".join(missing)
+    aliases = [name for each in ENTRIES for name in each.aliases if f"`{name}`" not in pages[_path(each)]]
+    assert not aliases
+
+
+def test_words_of_the_python_form_are_listed(pages: dict[str, str]):
+    listed = set(re.findall(r"\btx\.(\w+)", pages["docs/reference/api.md"].split("## Words")[1]))
+    assert not set(WORDS) - listed
+
+
+def _path(each: Entry) -> str:
+    return f"docs/reference/{page_of(each).path}"
+
+
+@pytest.mark.parametrize(
+    "module",
+    [tx, nn, nn.optim, nn.optim.lr_scheduler, nn.callbacks, nn.data, nn.init, nn.utils, nn.utils.rnn],
+    ids=lambda m: m.__name__,
+)
+def test_every_name_of_a_package_is_an_entry(module, pages: dict[str, str]):
+    """Walk the package itself: what it offers is an entry, a package that has entries, or the name of a
+    type that a page mentions.
+    """
+    listed = {id(each.object) for each in ENTRIES}
+    offered = getattr(module, "__all__", None) or names(module)
+    missing = [
+        name
+        for name in offered
+        if not inspect.ismodule(found := getattr(module, name))
+        and id(found) not in listed
+        and not any(f"{name}`" in text for text in pages.values())
+    ]
+    assert not missing
+
+
+def test_every_method_of_a_tensor_has_an_example():
+    assert set(members()) == set(EXAMPLES)
+
+
+def test_every_entry_has_a_docstring():
+    missing = [
+        each.name for entry in ENTRIES for each in (entry, *methods(entry)) if not read(each.docstring).text
+    ]
+    assert not missing
+
+
+def lacking(page: Page, sections: tuple[str, ...]) -> Iterator[str]:
+    """Entries of a page that lack a section."""
+    for each in ENTRIES:
+        if page_of(each) is page and not is_exempt(each):
+            lacks = [name for name in sections if name not in read(each.docstring).sections]
+            if lacks:
+                yield f"{each.name}: no {', '.join(lacks)}"
+
+
+def is_exempt(each: Entry) -> bool:
+    """True for what an example cannot show by itself: classes of errors, and types of annotations."""
+    return isinstance(each.object, type) and issubclass(each.object, BaseException)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.path)
+def test_entries_have_their_sections(page: Page):
+    sections = ("Shapes", "Raises", "Example") if page.path in STRICT else ("Example",)
+    found = list(lacking(page, sections))
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.path)
+def test_examples_run(page: Page, tmp_path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    failed = [text for each in ENTRIES if page_of(each) is page for text in failures(each)]
+    assert not failed, "\n".join(failed)
+
+
+def failures(entry: Entry) -> list[str]:
+    """What the examples of an entry and of its methods print beside what they should."""
+    found: list[str] = []
+    for each in (entry, *methods(entry)):
+        names = {"tx": tx, "nn": nn, "np": np}
+        test = doctest.DocTestParser().get_doctest(each.docstring, names, each.name, None, 0)
+        nn.manual_seed(0)
+        doctest.DocTestRunner(optionflags=FLAGS).run(test, out=found.append)
+    return found
+
+
+def test_a_wrong_example_is_found():
+    class Wrong:
+        """Text.
+
+        Example:
+            >>> 1 + 1
+            3
+        """
+
+    assert "Expected:\n    3\nGot:\n    2" in "".join(failures(Entry("nn.Wrong", Wrong)))
+    assert "Shapes" not in read(Wrong.__doc__).sections
