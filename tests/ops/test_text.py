@@ -25,9 +25,9 @@ def test_what_is_printed_parses_back(name):
     case, dtype = FIRST[name], FIRST[name].dtypes[0]
     operator, arrays = getattr(ops, name), case.arrays(dtype)
     program, given = instance(operator, tuple(arrays), case.constants)
-    text = show_program(program)
+    text = show_program(program, with_callees=True)
     again = tx.op(text)
-    assert show_program(again.program()) == text
+    assert show_program(again.program(), with_callees=True) == text
     found, expected = (interpret(p, given) for p in (again.program(), program))
     for f, e in zip(found, expected, strict=True):
         np.testing.assert_array_equal(f, e)

@@ -92,6 +92,7 @@ def test_the_native_library_runs_on_the_other_host(tmp_path):
         native_library.text("aarch64"),
         checks.text("range", "i32", "aarch64"),
         checks.text("distinct", "u8", "aarch64"),
+        native_library.source("sorting", "aarch64"),
     )
     objects = [f"native{k}.o" for k in range(len(texts))]
     for name, text in zip(objects, texts):

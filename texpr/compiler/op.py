@@ -317,13 +317,13 @@ class Op(callable.Callable):
 
     def text(self, **constants: object) -> str:
         """The equations, for values of its constants: a derivative has them after its constants are
-        chosen.
+        chosen. Operators that it calls stand in front, those of the runtime (`extern`) too.
 
         Raises:
             CheckError: they mean nothing, or a proof fails.
             CallError: a constant is missing or unknown.
         """
-        return show_program(self.program(constants=constants))
+        return show_program(self.program(constants=constants), with_callees=True)
 
     def __repr__(self) -> str:
         return f"<op {self.signature}>"
