@@ -143,8 +143,8 @@ CODES: dict[str, dict[str, Code]] = {
         "extern": Code(
             "A function of the caller is not registered, gives other results than it declares, or cannot be "
             "called from the target.",
-            'extern = tx.op("""extern op twice(X: f32[N]) -> Y: f32[N]\n'
-            'op f(X: f32[N]) -> Y: f32[N] { Y = twice(X) }""")\nextern(np.ones(3, \'f4\'))',
+            'extern = tx.op("""extern op elsewhere(X: f32[N]) -> Y: f32[N]\n'
+            'op f(X: f32[N]) -> Y: f32[N] { Y = elsewhere(X) }""")\nextern(np.ones(3, \'f4\'))',
         ),
         "option": Code(
             "An option is unknown, or has a value that it cannot have.", "tx.options(threads='many')"

@@ -11,8 +11,10 @@ TESTS = Path(__file__).parents[1]
 PACKAGE = TESTS.parent / "texpr"
 CODE = re.compile(r'code="([a-z]+)"')
 SHOWN = re.compile(r"error\[([a-z]+)\]: ")
-ELSEWHERE = {"link", "memory", "gpu", "emulator"}
-"""Said of other machines only, where those are missing or refuse."""
+ELSEWHERE = {"link", "memory", "gpu", "emulator", "internal"}
+"""Said of other machines only, where those are missing or refuse; by the language server, of faults of
+texpr.
+"""
 
 
 def texts(root: Path, *suffixes: str) -> list[str]:

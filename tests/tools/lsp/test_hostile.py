@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -17,7 +18,7 @@ from texpr.tools.lsp.declarations import declarations
 from texpr.tools.lsp.diagnostics import Finding
 from texpr.tools.lsp.documents import Document
 from texpr.tools.lsp.hover import hover
-from texpr.tools.lsp.navigation import definition, references, rename, renameable
+from texpr.tools.lsp.navigation import _check_word, definition, references, rename, renameable
 from texpr.tools.lsp.outline import outline
 from texpr.tools.lsp.server import make_server
 from texpr.tools.lsp.session import Session, format_document
@@ -202,3 +203,9 @@ def test_a_fault_of_one_proof_is_a_finding(monkeypatch):
     first, second = Session().check(Document("a", text, 1), lambda: False)
     assert first.code == "internal" and "no such case" in first.message
     assert text[first.start : first.stop] == "f" and second.code == "syntax"
+
+
+def test_an_error_of_rename_is_shown_whole():
+    with pytest.raises(tx.CallError) as e:
+        _check_word("2x", SimpleNamespace(kind="index"))
+    assert str(e.value) == "error[rename]: `2x` is not a name\n  help: letters, digits and _, no digit first"
