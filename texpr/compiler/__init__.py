@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from texpr.compiler import row_orders
 from texpr.support.late import offer_late
 
 if TYPE_CHECKING:
@@ -40,4 +41,5 @@ __all__ = [
     "vjp",
 ]
 
+row_orders.register()
 offer_late(__name__)

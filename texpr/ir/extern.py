@@ -16,7 +16,8 @@ from math import prod
 
 import numpy as np
 
-from texpr.ir.dtypes import DType, numpy_dtype
+from texpr.ir.dtypes import DType, numbers_of, numpy_dtype
+from texpr.ir.dtypes import stored as as_stored
 from texpr.ir.expr import Cast, Read, Tensor, Var, index
 from texpr.ir.loop import ExternCall, For, Kernel, Store
 from texpr.ir.shapes import evaluate_size
@@ -24,41 +25,17 @@ from texpr.ir.tensor import Invoke, Program
 from texpr.ir.traverse import kept_statements, variables
 from texpr.support.errors import CallError
 
-
-def argsort_rows(X: np.ndarray) -> np.ndarray:  # noqa: N803
-    """Places in increasing order along the last axis; equal elements in their order, NaN last."""
-    return np.argsort(X, axis=-1, kind="stable")
-
-
-def argsort_rows_down(X: np.ndarray) -> np.ndarray:  # noqa: N803
-    """Places in decreasing order along the last axis; equal elements in their order, NaN first."""
-    return X.shape[-1] - 1 - np.argsort(X[..., ::-1], axis=-1, kind="stable")[..., ::-1]
-
-
-def search_row(A: np.ndarray, V: np.ndarray) -> np.ndarray:  # noqa: N803
-    """For each value the number of elements of an ordered vector that are less."""
-    return np.searchsorted(A, V, "left")
-
-
-def search_row_right(A: np.ndarray, V: np.ndarray) -> np.ndarray:  # noqa: N803
-    """For each value the number of elements of an ordered vector that are less or equal."""
-    return np.searchsorted(A, V, "right")
-
-
-ROW_ORDERS: Mapping[str, Callable[..., object]] = {
-    each.__name__: each for each in (argsort_rows, argsort_rows_down, search_row, search_row_right)
-}
-"""The meaning of the extern operators of the library, by name. Compiled kernels call native code
-(`runtime.call.sorting`).
-"""
-
 Constants = Sequence[tuple[str, object]]
-_FUNCTIONS: dict[str, Callable[..., object]] = dict(ROW_ORDERS)
-_ADDRESSES: dict[str, int] = {}
+Address = int | Callable[[tuple[str, ...], tuple[int, ...]], int | None]
+_FUNCTIONS: dict[str, Callable[..., object]] = {}
+_ADDRESSES: dict[str, Address] = {}
 
 
 def register_extern(
-    name: str, function: Callable[..., object] | None = None, *, address: int | None = None
+    name: str,
+    function: Callable[..., object] | None = None,
+    *,
+    address: int | Callable[[tuple[str, ...], tuple[int, ...]], int | None] | None = None,
 ) -> None:
     """Register the code of every `extern op` called `name`: a Python function, native code for
     compiled kernels, or both.
@@ -70,13 +47,17 @@ def register_extern(
     Args:
         function: takes one read-only array per input, and the operator's constants by name; gives
             an array, or a tuple with one per output. It sees the callers' dimensions: a pack has
-            those of the array that is passed, a group is one. A later registration replaces an
-            earlier one for kernels that were compiled before, too.
+            those of the array that is passed, a group is one. Types that NumPy lacks (bf16, floats
+            of 8 bits) are f32 there, results too. A later registration replaces an earlier one for
+            kernels that were compiled before, too.
         address: of a C function `int32_t (const void *input, ..., void *output, ..., int64_t
             extent, ...)`; the extents are those of all inputs and then of all outputs, outermost
-            first. Whoever registers it keeps it loaded. Constants are not passed.
+            first. Whoever registers it keeps it loaded. Constants are not passed. For an operator
+            of several dtypes it is a function of two tuples, the names of the dtypes and the
+            numbers of extents, inputs first; it gives the address, or None where the Python
+            function computes these.
     Raises:
-        CallError: neither is given.
+        CallError: neither is given, or one is of a wrong type.
     Example:
         >>> tx.register_extern("halved", lambda A: A / 2)
         >>> halved = tx.op("extern op halved(A: f64[N]) -> B: f64[N]")
@@ -87,6 +68,15 @@ def register_extern(
         raise CallError(
             f"nothing is registered for `{name}`", code="extern", help="give a function, or address=..."
         )
+    for word, given, fits in (
+        ("function", function, callable(function)),
+        ("address", address, callable(address) or (isinstance(address, int) and address > 0)),
+    ):
+        if given is not None and not fits:
+            wanted = (
+                "a function" if word == "function" else "a positive integer, or a function that gives one"
+            )
+            raise CallError(f"`{word}` of `{name}` is {given!r}, expected {wanted}", code="extern")
     _FUNCTIONS.pop(name, None)
     _ADDRESSES.pop(name, None)
     if function is not None:
@@ -95,14 +85,13 @@ def register_extern(
         _ADDRESSES[name] = address
 
 
-def extern_address(name: str) -> int | None:
-    """The native code registered for an operator, if there is some."""
-    return _ADDRESSES.get(name)
-
-
-def is_own(name: str) -> bool:
-    """True if an operator of the library has the function that it came with."""
-    return name in ROW_ORDERS and _FUNCTIONS.get(name) is ROW_ORDERS[name]
+def extern_address(call: ExternCall) -> int | None:
+    """The native code registered for a call, if there is some for its dtypes and ranks."""
+    found = _ADDRESSES.get(call.name)
+    if not callable(found):
+        return found
+    tensors = (*call.inputs, *call.outputs)
+    return found(tuple(t.dtype.name for t in tensors), tuple(t.rank for t in tensors))
 
 
 def is_extern(program: Program) -> bool:
@@ -175,12 +164,15 @@ def run_extern(
     Raises:
         CallError: no function is registered, or its results are other than the operator declares.
     """
-    return run_function(program.name, program.constants, program.outputs, arrays, shapes, sizes)
+    return run_function(
+        program.name, program.constants, program.inputs, program.outputs, arrays, shapes, sizes
+    )
 
 
 def run_function(
     name: str,
     constants: Constants,
+    inputs: Sequence[Tensor],
     outputs: Sequence[Tensor],
     arrays: Sequence[np.ndarray],
     shapes: Sequence[tuple[int, ...]],
@@ -200,7 +192,8 @@ def run_function(
             code="extern",
             help=f"texpr.register_extern({name!r}, function)",
         )
-    found = function(*arrays, **{n: value for n, value in constants if not isinstance(value, DType)})
+    numbers = [numbers_of(a, t.dtype) if t.dtype.as_bits else a for t, a in zip(inputs, arrays)]
+    found = function(*numbers, **{n: value for n, value in constants if not isinstance(value, DType)})
     results = found if isinstance(found, tuple) else (found,)
     if len(results) != len(outputs):
         raise CallError(
@@ -209,6 +202,8 @@ def run_function(
     stored = []
     for tensor, result, shape in zip(outputs, results, shapes):
         array = np.asarray(result)
+        if tensor.dtype.as_bits and array.dtype == np.float32:
+            array = as_stored(array, tensor.dtype)
         if array.shape != shape or array.dtype != numpy_dtype(tensor.dtype):
             raise CallError(
                 f"the function of `{name}` gives {array.dtype}{list(array.shape)} for `{tensor.name}`, "

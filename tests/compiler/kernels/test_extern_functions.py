@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import texpr as tx
+from texpr.ir.dtypes import BF16, stored
 from texpr.ir.interpreter.loop import interpret_kernel
 from texpr.ir.printing.loop import show_kernel
 from texpr.ir.traverse import equal
@@ -257,6 +258,67 @@ def test_native_code():
     assert seen == [(4, 4)]
     with pytest.raises(tx.ResourceError):
         operator(np.ones(7))
+
+
+def test_native_code_by_dtypes():
+    """The address is asked for with dtypes and ranks; where there is none, Python runs."""
+    asked: list[object] = []
+
+    @ctypes.CFUNCTYPE(
+        ctypes.c_int32,
+        ctypes.POINTER(ctypes.c_double),
+        ctypes.POINTER(ctypes.c_double),
+        ctypes.c_int64,
+        ctypes.c_int64,
+    )
+    def native(x, y, n, m):  # noqa: ANN001, ANN202
+        for k in range(n):
+            y[k] = 4 * x[k]
+        return 0
+
+    def address(dtypes: tuple[str, ...], ranks: tuple[int, ...]) -> int | None:
+        asked.append((dtypes, ranks))
+        return ctypes.cast(native, ctypes.c_void_p).value if dtypes == ("f64", "f64") else None
+
+    tx.register_extern("fourfold", lambda x: x * 4 + 1, address=address)
+    for dtype, more in (("f64", 0), ("f32", 1)):
+        operator = tx.op(f"extern op fourfold(X: {dtype}[N]) -> Y: {dtype}[N]")
+        x = np.arange(3, dtype=dtype.replace("f", "float"))
+        np.testing.assert_array_equal(operator(x), 4 * x + more)
+    assert asked == [(("f64", "f64"), (1, 1)), (("f32", "f32"), (1, 1))]
+
+
+def test_types_that_numpy_lacks_are_f32_for_functions():
+    seen: list[np.dtype] = []
+
+    def thirds(x: np.ndarray) -> np.ndarray:
+        seen.append(x.dtype)
+        return x / 3
+
+    tx.register_extern("thirds_of_bf16", thirds)
+    operator = tx.op("extern op thirds_of_bf16(X: bf16[N]) -> Y: bf16[N]")
+    bits = stored(np.float32([-3, 1, 6]), BF16)
+    for run in (operator, lambda *a: tx.interpret(operator, *a)):
+        np.testing.assert_array_equal(run(bits), stored(np.float32([-1, 1 / 3, 2]), BF16))
+    assert seen == [np.dtype("f4")] * 2
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ({}, "nothing is registered for `halves`"),
+        ({"function": 2}, "`function` of `halves` is 2, expected a function"),
+        (
+            {"address": "code"},
+            "`address` of `halves` is 'code', expected a positive integer, or a function that gives one",
+        ),
+    ],
+    ids=["nothing", "function", "address"],
+)
+def test_what_cannot_be_registered(given, complaint):
+    with pytest.raises(tx.CallError) as caught:
+        tx.register_extern("halves", **given)
+    assert caught.value.message == complaint
 
 
 def test_other_targets(tmp_path):

@@ -10,6 +10,8 @@ from hypothesis.extra import numpy as hnp
 
 import texpr as tx
 from texpr import nn
+from texpr.compiler import row_orders
+from texpr.ir.dtypes import BF16, F8E4M3, F8E5M2, DType, numbers_of, numpy_dtype
 from texpr.runtime.call import sorting
 
 FLOATS = hnp.arrays(
@@ -108,9 +110,6 @@ def test_a_function_of_ones_own_takes_the_place_of_the_runtimes():
         seen.append(X.shape)
         return np.argsort(X, -1, kind="stable")
 
-    from texpr.ir import extern
-
-    before = extern._FUNCTIONS["argsort_rows"]
     try:
         tx.register_extern("argsort_rows", mine)
         operator = tx.op(
@@ -119,8 +118,40 @@ def test_a_function_of_ones_own_takes_the_place_of_the_runtimes():
         )
         assert operator(np.array([2, 1], "f4")).tolist() == [1, 0] and seen
     finally:
-        tx.register_extern("argsort_rows", before)
+        row_orders.register()
 
 
 def test_each_function_has_code_for_each_dtype():
     assert all(sorting.address(f, d) for f in sorting.FUNCTIONS for d in sorting.DTYPES)
+
+
+@pytest.mark.parametrize("dtype", [BF16, F8E4M3, F8E5M2], ids=str)
+def test_types_that_numpy_lacks_are_ordered_as_numbers(dtype: DType):
+    """All numbers of 8 bits, and bf16 of both signs with -0, infinities and NaN."""
+    bits = np.arange(256, dtype=np.uint32) * (1 if dtype.bits == 8 else 257)
+    x = np.random.default_rng(0).permutation(bits).astype(numpy_dtype(dtype))
+    numbers = numbers_of(x, dtype)
+    places = np.argsort(numbers, kind="stable")
+    for run in (lambda f, *a: f(*a), tx.interpret):
+        argsort = tx.op(
+            f"extern op argsort_rows(X: {dtype}[*S, N]) -> p: i64[*S, N] in 0..N distinct "
+            f"op order(X: {dtype}[N]) -> P: i64[N] in 0..N {{ p = argsort_rows(X) P[i] = p[i] }}"
+        )
+        np.testing.assert_array_equal(run(argsort, x), places)
+        search = tx.op(
+            f"extern op search_row(A: {dtype}[N], V: {dtype}[M]) -> p: i64[M] in 0..N+1 "
+            f"op found(A: {dtype}[N], V: {dtype}[M]) -> P: i64[M] in 0..N+1 {{ p = search_row(A, V) P[i] = p[i] }}"
+        )
+        np.testing.assert_array_equal(
+            run(search, x[places], x), np.searchsorted(numbers[places], numbers, "left")
+        )
+
+
+@pytest.mark.parametrize(("dtype", "shape"), [("bool", "*S, N"), ("f32", "N")])
+def test_a_declaration_without_native_code_is_computed_by_the_function(dtype: str, shape: str):
+    array = np.array([1, 0, 1, 0]).astype({"f32": "f4"}.get(dtype, dtype))
+    operator = tx.op(
+        f"extern op argsort_rows(X: {dtype}[{shape}]) -> p: i64[{shape}] in 0..N distinct "
+        f"op order(X: {dtype}[N]) -> P: i64[N] in 0..N {{ p = argsort_rows(X) P[i] = p[i] }}"
+    )
+    assert operator(array).tolist() == [1, 3, 0, 2]

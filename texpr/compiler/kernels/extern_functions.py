@@ -9,11 +9,10 @@ import numpy as np
 
 from texpr.ir.dtypes import numpy_dtype
 from texpr.ir.expr import Tensor, Var
-from texpr.ir.extern import extern_address, extern_symbol, is_own, opened_shape, run_function
+from texpr.ir.extern import extern_address, extern_symbol, opened_shape, run_function
 from texpr.ir.loop import ExternCall, Kernel
 from texpr.ir.tensor import Program
 from texpr.passes.tensor.inline_calls import inline_calls
-from texpr.runtime.call import sorting
 from texpr.runtime.call.native_callbacks import NativeFunction, native_function
 
 Shape = tuple[int, ...]
@@ -38,9 +37,7 @@ def externs_of(kernel: Kernel) -> list[ExternCall]:
 
 
 def _function(call: ExternCall, declared: Mapping[str, Tensor]) -> NativeFunction:
-    address = extern_address(call.name)
-    if address is None and call.name in sorting.EXTERNS and is_own(call.name):
-        address = sorting.address(sorting.EXTERNS[call.name], call.inputs[0].dtype.name)
+    address = extern_address(call)
     if address is not None:
         return NativeFunction(address, None)
     tensors = [declared.get(t.name, t) for t in (*call.inputs, *call.outputs)]
@@ -52,7 +49,8 @@ def _function(call: ExternCall, declared: Mapping[str, Tensor]) -> NativeFunctio
         sizes = {**_extents(tensors, flat), **known}
         opened = [opened_shape(t, shape, packs) for t, shape in zip(tensors, flat)]
         given = [a.reshape(shape) for a, shape in zip(arrays, opened)]
-        results = run_function(call.name, call.constants, outputs, given, opened[len(arrays) :], sizes)
+        wanted = opened[len(arrays) :]
+        results = run_function(call.name, call.constants, call.inputs, outputs, given, wanted, sizes)
         return [r.reshape(shape) for r, shape in zip(results, shapes)]
 
     inputs, results = ([(numpy_dtype(t.dtype), t.rank) for t in part] for part in (call.inputs, call.outputs))

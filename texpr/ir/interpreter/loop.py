@@ -210,9 +210,8 @@ class _KernelWriter:
         def run() -> None:
             shape = {t: opened_shape(t, self.buffers[t].shape, {}) for t in (*call.inputs, *call.outputs)}
             given = [store(self.buffers[t], t.dtype).reshape(shape[t]) for t in call.inputs]
-            results = run_function(
-                call.name, call.constants, call.outputs, given, [shape[t] for t in call.outputs], {}
-            )
+            wanted = [shape[t] for t in call.outputs]
+            results = run_function(call.name, call.constants, call.inputs, call.outputs, given, wanted, {})
             for tensor, result in zip(call.outputs, results):
                 self.buffers[tensor][...] = load(result, tensor.dtype).reshape(self.buffers[tensor].shape)
 

@@ -12,15 +12,23 @@ import llvmlite.binding as llvm
 
 from texpr.runtime.native import jit, native_library
 
-DTYPES = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "f32", "f64")
+DTYPES = (
+    "i8",
+    "i16",
+    "i32",
+    "i64",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+    "f16",
+    "bf16",
+    "f32",
+    "f64",
+    "f8e4m3",
+    "f8e5m2",
+)
 FUNCTIONS = ("argsort", "argsort_down", "search", "search_right")
-EXTERNS = {
-    "argsort_rows": "argsort",
-    "argsort_rows_down": "argsort_down",
-    "search_row": "search",
-    "search_row_right": "search_right",
-}
-"""The functions of extern operators of the library (`texpr/ops/library/sorting.tx`)."""
 
 
 def address(function: str, dtype: str) -> int:

@@ -14,7 +14,7 @@
 void *tx_alloc(uint64_t bytes);
 void tx_free(void *user);
 
-typedef enum { I8, I16, I32, I64, U8, U16, U32, U64, F16, F32, F64 } Type;
+typedef enum { I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64, F8E4M3, F8E5M2 } Type;
 
 enum { SHORT = 32, DIGIT = 8, BUCKETS = 1 << DIGIT };
 
@@ -23,11 +23,11 @@ typedef struct {
     int64_t place;
 } Item;
 
-/* The key of a float, whose bits are the lower ones of `bits`. */
-static inline uint64_t key_of_float(uint64_t bits, int width, uint64_t infinity) {
+/* The key of a float, whose bits are the lower ones of `bits`; what is larger than `largest` is NaN. */
+static inline uint64_t key_of_float(uint64_t bits, int width, uint64_t largest) {
     const uint64_t sign = (uint64_t)1 << (width - 1), all = sign | (sign - 1);
     const uint64_t magnitude = bits & (sign - 1);
-    if (magnitude > infinity)
+    if (magnitude > largest)
         return all;
     if (magnitude == 0)
         return sign;
@@ -45,16 +45,19 @@ SHARED uint64_t key_of(const void *data, int64_t k, Type type) {
     case U32: return ((const uint32_t *)data)[k];
     case U64: return ((const uint64_t *)data)[k];
     case F16: return key_of_float(((const uint16_t *)data)[k], 16, 0x7c00);
+    case BF16: return key_of_float(((const uint16_t *)data)[k], 16, 0x7f80);
     case F32: return key_of_float(((const uint32_t *)data)[k], 32, 0x7f800000);
     case F64: return key_of_float(((const uint64_t *)data)[k], 64, (uint64_t)0x7ff << 52);
+    case F8E4M3: return key_of_float(((const uint8_t *)data)[k], 8, 0x7e); /* its largest number: nothing is infinite */
+    case F8E5M2: return key_of_float(((const uint8_t *)data)[k], 8, 0x7c);
     }
     return 0;
 }
 
 static inline int bytes_of(Type type) {
     switch (type) {
-    case I8: case U8: return 1;
-    case I16: case U16: case F16: return 2;
+    case I8: case U8: case F8E4M3: case F8E5M2: return 1;
+    case I16: case U16: case F16: case BF16: return 2;
     case I32: case U32: case F32: return 4;
     default: return 8;
     }
@@ -168,5 +171,8 @@ SORTING(u16, U16)
 SORTING(u32, U32)
 SORTING(u64, U64)
 SORTING(f16, F16)
+SORTING(bf16, BF16)
 SORTING(f32, F32)
 SORTING(f64, F64)
+SORTING(f8e4m3, F8E4M3)
+SORTING(f8e5m2, F8E5M2)

@@ -1,13 +1,13 @@
 ; sorting.c for aarch64: written by scripts/native.py, not to be edited.
 ; clang 19.1.7 -std=c11 -ffreestanding -O2 -Wall -Wextra -Werror -Wno-unused-function -fwrapv -fno-strict-aliasing -fno-vectorize -fno-slp-vectorize -fno-unroll-loops -fPIC -fno-stack-protector -fno-asynchronous-unwind-tables -fomit-frame-pointer -fno-discard-value-names
-; sources da25454fc64194de4338d45a89140c0cb138215960221425f35c72ddbad1378d
+; sources 0df3925c2e12e6d72a6410cc02c72f292bdf9cff5e00b9e0d244885b01fe257e
 source_filename = "sorting.c"
 target datalayout = "e-m:e-i8:8:32-i16:16:32-i64:64-i128:128-n32:64-S128-Fn32"
 target triple = "aarch64-unknown-linux-gnu"
 
 %struct.Item = type { i64, i64 }
 
-@switch.table.argsort = private unnamed_addr constant [10 x i32] [i32 1, i32 2, i32 4, i32 8, i32 1, i32 2, i32 4, i32 8, i32 2, i32 4], align 4
+@switch.table.argsort = private unnamed_addr constant [14 x i32] [i32 1, i32 2, i32 4, i32 8, i32 1, i32 2, i32 4, i32 8, i32 2, i32 2, i32 4, i32 8, i32 1, i32 1], align 4
 
 ; Function Attrs: nounwind
 define range(i32 0, 2) i32 @tx_argsort_i8(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
@@ -33,9 +33,9 @@ if.end:
 for.cond6.preheader.lr.ph:
   %cond = sext i1 %decreasing to i64
   %add.ptr = getelementptr %struct.Item, ptr %call, i64 %n
-  %0 = icmp ult i32 %type, 10
+  %0 = icmp ult i32 %type, 14
   %1 = zext nneg i32 %type to i64
-  %switch.gep = getelementptr inbounds [10 x i32], ptr @switch.table.argsort, i64 0, i64 %1
+  %switch.gep = getelementptr inbounds [14 x i32], ptr @switch.table.argsort, i64 0, i64 %1
   br label %for.cond6.preheader
 
 for.cond6.preheader:
@@ -394,58 +394,142 @@ entry:
 }
 
 ; Function Attrs: nounwind
-define range(i32 0, 2) i32 @tx_argsort_f32(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
+define range(i32 0, 2) i32 @tx_argsort_bf16(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
 entry:
   %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 9, i1 noundef false) #10
   ret i32 %call
 }
 
 ; Function Attrs: nounwind
-define range(i32 0, 2) i32 @tx_argsort_down_f32(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
+define range(i32 0, 2) i32 @tx_argsort_down_bf16(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
 entry:
   %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 9, i1 noundef true) #10
   ret i32 %call
 }
 
 ; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
-define noundef i32 @tx_search_f32(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
+define noundef i32 @tx_search_bf16(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
 entry:
   tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 9, i1 noundef false) #10
   ret i32 0
 }
 
 ; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
-define noundef i32 @tx_search_right_f32(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
+define noundef i32 @tx_search_right_bf16(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
 entry:
   tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 9, i1 noundef true) #10
   ret i32 0
 }
 
 ; Function Attrs: nounwind
-define range(i32 0, 2) i32 @tx_argsort_f64(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
+define range(i32 0, 2) i32 @tx_argsort_f32(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
 entry:
   %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 10, i1 noundef false) #10
   ret i32 %call
 }
 
 ; Function Attrs: nounwind
-define range(i32 0, 2) i32 @tx_argsort_down_f64(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
+define range(i32 0, 2) i32 @tx_argsort_down_f32(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
 entry:
   %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 10, i1 noundef true) #10
   ret i32 %call
 }
 
 ; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
-define noundef i32 @tx_search_f64(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
+define noundef i32 @tx_search_f32(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
 entry:
   tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 10, i1 noundef false) #10
   ret i32 0
 }
 
 ; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
-define noundef i32 @tx_search_right_f64(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
+define noundef i32 @tx_search_right_f32(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
 entry:
   tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 10, i1 noundef true) #10
+  ret i32 0
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_argsort_f64(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
+entry:
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 11, i1 noundef false) #10
+  ret i32 %call
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_argsort_down_f64(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
+entry:
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 11, i1 noundef true) #10
+  ret i32 %call
+}
+
+; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
+define noundef i32 @tx_search_f64(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
+entry:
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 11, i1 noundef false) #10
+  ret i32 0
+}
+
+; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
+define noundef i32 @tx_search_right_f64(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
+entry:
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 11, i1 noundef true) #10
+  ret i32 0
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_argsort_f8e4m3(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
+entry:
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 12, i1 noundef false) #10
+  ret i32 %call
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_argsort_down_f8e4m3(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
+entry:
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 12, i1 noundef true) #10
+  ret i32 %call
+}
+
+; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
+define noundef i32 @tx_search_f8e4m3(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
+entry:
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 12, i1 noundef false) #10
+  ret i32 0
+}
+
+; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
+define noundef i32 @tx_search_right_f8e4m3(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
+entry:
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 12, i1 noundef true) #10
+  ret i32 0
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_argsort_f8e5m2(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
+entry:
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 13, i1 noundef false) #10
+  ret i32 %call
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_argsort_down_f8e5m2(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
+entry:
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 13, i1 noundef true) #10
+  ret i32 %call
+}
+
+; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
+define noundef i32 @tx_search_f8e5m2(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
+entry:
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 13, i1 noundef false) #10
+  ret i32 0
+}
+
+; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
+define noundef i32 @tx_search_right_f8e5m2(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
+entry:
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 13, i1 noundef true) #10
   ret i32 0
 }
 
@@ -457,7 +541,7 @@ declare ptr @tx_alloc(i64 noundef) local_unnamed_addr #5
 ; Function Attrs: mustprogress nofree noinline norecurse nosync nounwind willreturn memory(argmem: read)
 define internal fastcc i64 @key_of(ptr nocapture noundef readonly %data, i64 noundef %k, i32 noundef %type) unnamed_addr #6 {
 entry:
-  switch i32 %type, label %default.unreachable [
+  switch i32 %type, label %return [
     i32 0, label %sw.bb
     i32 1, label %sw.bb2
     i32 2, label %sw.bb7
@@ -469,6 +553,9 @@ entry:
     i32 8, label %sw.bb25
     i32 9, label %sw.bb28
     i32 10, label %sw.bb32
+    i32 11, label %sw.bb36
+    i32 12, label %sw.bb39
+    i32 13, label %sw.bb43
   ]
 
 sw.bb:
@@ -536,54 +623,112 @@ if.end.i:
 if.end5.i:
   %not.i = xor i64 %conv27, -1
   %or7.i = or i64 %conv27, 32768
-  %tobool.not.i83 = icmp slt i16 %10, 0
-  %cond.i = select i1 %tobool.not.i83, i64 %not.i, i64 %or7.i
+  %tobool.not.i143 = icmp slt i16 %10, 0
+  %cond.i = select i1 %tobool.not.i143, i64 %not.i, i64 %or7.i
   %and8.i = and i64 %cond.i, 65535
   br label %return
 
 sw.bb28:
-  %arrayidx29 = getelementptr i32, ptr %data, i64 %k
-  %11 = load i32, ptr %arrayidx29, align 4
-  %conv30 = zext i32 %11 to i64
-  %and.i55 = and i64 %conv30, 2147483647
-  %cmp.i56 = icmp ugt i64 %and.i55, 2139095040
-  br i1 %cmp.i56, label %return, label %if.end.i57
+  %arrayidx29 = getelementptr i16, ptr %data, i64 %k
+  %11 = load i16, ptr %arrayidx29, align 2
+  %conv30 = zext i16 %11 to i64
+  %and.i73 = and i64 %conv30, 32767
+  %cmp.i74 = icmp ugt i64 %and.i73, 32640
+  br i1 %cmp.i74, label %return, label %if.end.i75
 
-if.end.i57:
-  %cmp3.i58 = icmp eq i64 %and.i55, 0
-  br i1 %cmp3.i58, label %return, label %if.end5.i59
+if.end.i75:
+  %cmp3.i76 = icmp eq i64 %and.i73, 0
+  br i1 %cmp3.i76, label %return, label %if.end5.i77
 
-if.end5.i59:
-  %not.i62 = xor i64 %conv30, -1
-  %or7.i63 = or i64 %conv30, 2147483648
-  %tobool.not.i6182 = icmp slt i32 %11, 0
-  %cond.i64 = select i1 %tobool.not.i6182, i64 %not.i62, i64 %or7.i63
-  %and8.i65 = and i64 %cond.i64, 4294967295
+if.end5.i77:
+  %not.i80 = xor i64 %conv30, -1
+  %or7.i81 = or i64 %conv30, 32768
+  %tobool.not.i79142 = icmp slt i16 %11, 0
+  %cond.i82 = select i1 %tobool.not.i79142, i64 %not.i80, i64 %or7.i81
+  %and8.i83 = and i64 %cond.i82, 65535
   br label %return
 
 sw.bb32:
-  %arrayidx33 = getelementptr i64, ptr %data, i64 %k
-  %12 = load i64, ptr %arrayidx33, align 8
-  %and.i68 = and i64 %12, 9223372036854775807
-  %cmp.i69 = icmp ugt i64 %and.i68, 9218868437227405312
-  br i1 %cmp.i69, label %return, label %if.end.i70
+  %arrayidx33 = getelementptr i32, ptr %data, i64 %k
+  %12 = load i32, ptr %arrayidx33, align 4
+  %conv34 = zext i32 %12 to i64
+  %and.i86 = and i64 %conv34, 2147483647
+  %cmp.i87 = icmp ugt i64 %and.i86, 2139095040
+  br i1 %cmp.i87, label %return, label %if.end.i88
 
-if.end.i70:
-  %cmp3.i71 = icmp eq i64 %and.i68, 0
-  br i1 %cmp3.i71, label %return, label %if.end5.i72
+if.end.i88:
+  %cmp3.i89 = icmp eq i64 %and.i86, 0
+  br i1 %cmp3.i89, label %return, label %if.end5.i90
 
-if.end5.i72:
-  %not.i75 = xor i64 %12, -1
-  %or7.i76 = or i64 %12, -9223372036854775808
-  %tobool.not.i7481 = icmp slt i64 %12, 0
-  %cond.i77 = select i1 %tobool.not.i7481, i64 %not.i75, i64 %or7.i76
+if.end5.i90:
+  %not.i93 = xor i64 %conv34, -1
+  %or7.i94 = or i64 %conv34, 2147483648
+  %tobool.not.i92141 = icmp slt i32 %12, 0
+  %cond.i95 = select i1 %tobool.not.i92141, i64 %not.i93, i64 %or7.i94
+  %and8.i96 = and i64 %cond.i95, 4294967295
   br label %return
 
-default.unreachable:
-  unreachable
+sw.bb36:
+  %arrayidx37 = getelementptr i64, ptr %data, i64 %k
+  %13 = load i64, ptr %arrayidx37, align 8
+  %and.i99 = and i64 %13, 9223372036854775807
+  %cmp.i100 = icmp ugt i64 %and.i99, 9218868437227405312
+  br i1 %cmp.i100, label %return, label %if.end.i101
+
+if.end.i101:
+  %cmp3.i102 = icmp eq i64 %and.i99, 0
+  br i1 %cmp3.i102, label %return, label %if.end5.i103
+
+if.end5.i103:
+  %not.i106 = xor i64 %13, -1
+  %or7.i107 = or i64 %13, -9223372036854775808
+  %tobool.not.i105140 = icmp slt i64 %13, 0
+  %cond.i108 = select i1 %tobool.not.i105140, i64 %not.i106, i64 %or7.i107
+  br label %return
+
+sw.bb39:
+  %arrayidx40 = getelementptr i8, ptr %data, i64 %k
+  %14 = load i8, ptr %arrayidx40, align 1
+  %conv41 = zext i8 %14 to i64
+  %and.i112 = and i64 %conv41, 127
+  switch i64 %and.i112, label %if.end5.i116 [
+    i64 127, label %return
+    i64 0, label %return.fold.split
+  ]
+
+if.end5.i116:
+  %not.i119 = xor i64 %conv41, -1
+  %or7.i120 = or i64 %conv41, 128
+  %tobool.not.i118139 = icmp slt i8 %14, 0
+  %cond.i121 = select i1 %tobool.not.i118139, i64 %not.i119, i64 %or7.i120
+  %and8.i122 = and i64 %cond.i121, 255
+  br label %return
+
+sw.bb43:
+  %arrayidx44 = getelementptr i8, ptr %data, i64 %k
+  %15 = load i8, ptr %arrayidx44, align 1
+  %conv45 = zext i8 %15 to i64
+  %and.i125 = and i64 %conv45, 127
+  %cmp.i126 = icmp ugt i64 %and.i125, 124
+  br i1 %cmp.i126, label %return, label %if.end.i127
+
+if.end.i127:
+  %cmp3.i128 = icmp eq i64 %and.i125, 0
+  br i1 %cmp3.i128, label %return, label %if.end5.i129
+
+if.end5.i129:
+  %not.i132 = xor i64 %conv45, -1
+  %or7.i133 = or i64 %conv45, 128
+  %tobool.not.i131138 = icmp slt i8 %15, 0
+  %cond.i134 = select i1 %tobool.not.i131138, i64 %not.i132, i64 %or7.i133
+  %and8.i135 = and i64 %cond.i134, 255
+  br label %return
+
+return.fold.split:
+  br label %return
 
 return:
-  %retval.0 = phi i64 [ %9, %sw.bb23 ], [ %conv22, %sw.bb20 ], [ %conv19, %sw.bb17 ], [ %conv16, %sw.bb14 ], [ %xor13, %sw.bb11 ], [ %conv10, %sw.bb7 ], [ %conv6, %sw.bb2 ], [ %conv1, %sw.bb ], [ %and8.i, %if.end5.i ], [ 65535, %sw.bb25 ], [ 32768, %if.end.i ], [ %and8.i65, %if.end5.i59 ], [ 4294967295, %sw.bb28 ], [ 2147483648, %if.end.i57 ], [ %cond.i77, %if.end5.i72 ], [ -1, %sw.bb32 ], [ -9223372036854775808, %if.end.i70 ]
+  %retval.0 = phi i64 [ %9, %sw.bb23 ], [ %conv22, %sw.bb20 ], [ %conv19, %sw.bb17 ], [ %conv16, %sw.bb14 ], [ %xor13, %sw.bb11 ], [ %conv10, %sw.bb7 ], [ %conv6, %sw.bb2 ], [ %conv1, %sw.bb ], [ 0, %entry ], [ %and8.i, %if.end5.i ], [ 65535, %sw.bb25 ], [ 32768, %if.end.i ], [ %and8.i83, %if.end5.i77 ], [ 65535, %sw.bb28 ], [ 32768, %if.end.i75 ], [ %and8.i96, %if.end5.i90 ], [ 4294967295, %sw.bb32 ], [ 2147483648, %if.end.i88 ], [ %cond.i108, %if.end5.i103 ], [ -1, %sw.bb36 ], [ -9223372036854775808, %if.end.i101 ], [ %and8.i122, %if.end5.i116 ], [ 255, %sw.bb39 ], [ %and8.i135, %if.end5.i129 ], [ 255, %sw.bb43 ], [ 128, %if.end.i127 ], [ 128, %return.fold.split ]
   ret i64 %retval.0
 }
 

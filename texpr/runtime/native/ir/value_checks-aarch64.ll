@@ -1,6 +1,6 @@
 ; value_checks.c for aarch64: written by scripts/native.py, not to be edited.
 ; clang 19.1.7 -std=c11 -ffreestanding -O2 -Wall -Wextra -Werror -Wno-unused-function -fwrapv -fno-strict-aliasing -fno-vectorize -fno-slp-vectorize -fno-unroll-loops -fPIC -fno-stack-protector -fno-asynchronous-unwind-tables -fomit-frame-pointer -fno-discard-value-names
-; sources da25454fc64194de4338d45a89140c0cb138215960221425f35c72ddbad1378d
+; sources 0df3925c2e12e6d72a6410cc02c72f292bdf9cff5e00b9e0d244885b01fe257e
 source_filename = "value_checks.c"
 target datalayout = "e-m:e-i8:8:32-i16:16:32-i64:64-i128:128-n32:64-S128-Fn32"
 target triple = "aarch64-unknown-linux-gnu"
