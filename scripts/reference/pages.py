@@ -198,7 +198,9 @@ def group_of(each: Entry) -> str:
 
 
 GROUPS: dict[str, str] = {
-    "nn.modules.activations": "Activations",
+    "nn.modules.activations": "Smooth activations",
+    "nn.modules.rectifiers": "Rectifiers and clamps",
+    "nn.modules.along_axis": "Softmax and other functions along an axis",
     "nn.modules.adaptive_softmax": "Adaptive softmax",
     "nn.modules.attention": "Attention",
     "nn.modules.convolution": "Convolution",

@@ -249,8 +249,38 @@ def test_sizes_that_no_image_has(arguments):
         nn.Upsample(**arguments)(np.ones((1, 1, 3, 4)))
 
 
-def test_a_likeness_along_no_axis():
-    a = np.ones((2, 3))
-    assert nn.CosineSimilarity(-1)(a, a) == pytest.approx([1, 1])
-    with pytest.raises(tx.CallError, match="no axis 2 of 2"):
-        nn.CosineSimilarity(2)(a, a)
+ALONG = {
+    "Softmax": nn.Softmax,
+    "Softmin": nn.Softmin,
+    "LogSoftmax": nn.LogSoftmax,
+    "GLU": nn.GLU,
+    "Unflatten": lambda dim: nn.Unflatten(dim, (2, 2)),
+    "Flatten": lambda dim: nn.Flatten(0, dim),
+    "CosineSimilarity": nn.CosineSimilarity,
+}
+
+
+@pytest.mark.parametrize("name", ALONG)
+@pytest.mark.parametrize(
+    ("dim", "complaint"),
+    [
+        (2, "there is no axis 2 of 2"),
+        (-3, "there is no axis -3 of 2"),
+        ("rows", "{name} is 'rows', expected an integer"),
+        (None, "{name} is None, expected an integer"),
+        (True, "{name} is True, expected an integer"),
+    ],
+)
+def test_axes_that_there_are_not(name: str, dim: object, complaint: str):
+    x = np.ones((2, 4), "f4")
+    layer = ALONG[name](dim)
+    with pytest.raises(tx.CallError) as caught:
+        layer(*(x, x) if name == "CosineSimilarity" else (x,))
+    word = "end_dim" if name == "Flatten" else "dim"
+    assert caught.value.message == f"{name}: {complaint.format(name=word)}"
+
+
+@pytest.mark.parametrize("dim", [1, -1, np.int64(1)])
+def test_axes_count_from_both_ends(dim: int):
+    x = np.random.default_rng(0).random((2, 4), np.float32)
+    np.testing.assert_array_equal(nn.Softmax(dim)(x), nn.Softmax(1)(x))

@@ -50,33 +50,18 @@ if TYPE_CHECKING:
         CELU,
         ELU,
         GELU,
-        GLU,
         SELU,
-        Hardshrink,
-        Hardsigmoid,
-        Hardswish,
-        Hardtanh,
-        LeakyReLU,
         LogSigmoid,
-        LogSoftmax,
         Mish,
-        PReLU,
-        ReLU,
-        ReLU6,
-        RReLU,
         Sigmoid,
         SiLU,
-        Softmax,
-        Softmax2d,
-        Softmin,
         Softplus,
-        Softshrink,
         Softsign,
         Tanh,
         Tanhshrink,
-        Threshold,
     )
     from texpr.nn.modules.adaptive_softmax import AdaptiveLogSoftmaxWithLoss
+    from texpr.nn.modules.along_axis import GLU, LogSoftmax, Softmax, Softmax2d, Softmin
     from texpr.nn.modules.attention import MultiheadAttention
     from texpr.nn.modules.containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
     from texpr.nn.modules.convolution import (
@@ -147,6 +132,19 @@ if TYPE_CHECKING:
         MaxPool1d,
         MaxPool2d,
         MaxPool3d,
+    )
+    from texpr.nn.modules.rectifiers import (
+        Hardshrink,
+        Hardsigmoid,
+        Hardswish,
+        Hardtanh,
+        LeakyReLU,
+        PReLU,
+        ReLU,
+        ReLU6,
+        RReLU,
+        Softshrink,
+        Threshold,
     )
     from texpr.nn.modules.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
     from texpr.nn.modules.resizing import (

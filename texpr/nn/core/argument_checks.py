@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import isfinite
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +31,16 @@ def sizes(layer: str, name: str, value: object, rank: int, least: int = 1) -> tu
             )
         return tuple(whole(layer, name, v, least) for v in value)
     return (whole(layer, name, value, least),) * rank
+
+
+def axis(layer: str, x: Any, dim: object, name: str = "dim") -> int:
+    """An axis of `x`, counted from 0; negative numbers count from the end."""
+    if isinstance(dim, bool) or not hasattr(dim, "__index__"):
+        raise CallError(f"{layer}: {name} is {dim!r}, expected an integer", code="arguments")
+    at: int = dim.__index__()  # type: ignore[attr-defined]
+    if not -x.ndim <= at < x.ndim:
+        raise CallError(f"{layer}: there is no axis {at} of {x.ndim}", code="rank")
+    return at % x.ndim
 
 
 def one_of(layer: str, name: str, value: object, choices: Sequence[str]) -> str:

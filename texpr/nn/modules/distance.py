@@ -7,9 +7,8 @@ from typing import Any
 
 from texpr import ops
 from texpr.graph.arrays.operator_texts import broadcast
-from texpr.nn.core.argument_checks import number
+from texpr.nn.core.argument_checks import axis, number
 from texpr.nn.core.module import Module
-from texpr.support.errors import CallError
 
 
 def _alike(x1: Any, x2: Any) -> tuple[Any, Any]:
@@ -40,9 +39,8 @@ class CosineSimilarity(Module):
 
     def forward(self, x1: Any, x2: Any) -> Any:
         x1, x2 = _alike(x1, x2)
-        if not -x1.ndim <= self.dim < x1.ndim:
-            raise CallError(f"CosineSimilarity: there is no axis {self.dim} of {x1.ndim}", code="rank")
-        return ops.cosine_similarity(x1, x2, axis=self.dim % x1.ndim, eps=self.eps)
+        at = axis("CosineSimilarity", x1, self.dim)
+        return ops.cosine_similarity(x1, x2, axis=at, eps=self.eps)
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}, eps={self.eps:g}"

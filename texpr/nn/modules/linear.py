@@ -8,7 +8,7 @@ from typing import Any
 
 from texpr import ops
 from texpr.nn import init
-from texpr.nn.core.argument_checks import whole
+from texpr.nn.core.argument_checks import axis, whole
 from texpr.nn.core.layer_operations import parameter
 from texpr.nn.core.module import Module
 from texpr.nn.core.parameter import Parameter
@@ -162,7 +162,8 @@ class Flatten(Module):
         self.start_dim, self.end_dim = start_dim, end_dim
 
     def forward(self, input: Any) -> Any:
-        first, last = _axis(self, input, self.start_dim), _axis(self, input, self.end_dim)
+        first = axis("Flatten", input, self.start_dim, "start_dim")
+        last = axis("Flatten", input, self.end_dim, "end_dim")
         if first > last:
             raise CallError(f"Flatten: axis {first} is behind axis {last}", code="rank")
         while last > first:
@@ -206,17 +207,17 @@ class Unflatten(Module):
             )
 
     def forward(self, input: Any) -> Any:
-        axis = _axis(self, input, self.dim)
-        size, known = input.shape[axis], prod(s for s in self.unflattened_size if s != -1)
+        at = axis("Unflatten", input, self.dim)
+        size, known = input.shape[at], prod(s for s in self.unflattened_size if s != -1)
         sizes = [s if s != -1 else size // known for s in self.unflattened_size]
         if prod(sizes) != size:
             raise CallError(
-                f"Unflatten: axis {axis} has extent {size}, which is not "
+                f"Unflatten: axis {at} has extent {size}, which is not "
                 f"{' x '.join(map(str, self.unflattened_size))}",
                 code="shape",
             )
         for k, first in enumerate(sizes[:-1]):
-            input = ops.unflatten(input, axis=axis + k, D=first)
+            input = ops.unflatten(input, axis=at + k, D=first)
         return input
 
     def extra_repr(self) -> str:
@@ -231,9 +232,3 @@ def fill(weight: Parameter, bias: Parameter | None) -> None:
     if bias is not None:
         bound = 1 / sqrt(max(1, init.fans(weight.shape)[0]))
         init.uniform_(bias, -bound, bound)
-
-
-def _axis(layer: Module, x: Any, dim: int) -> int:
-    if not -x.ndim <= dim < x.ndim:
-        raise CallError(f"{type(layer).__name__}: there is no axis {dim} of {x.ndim}", code="rank")
-    return dim % x.ndim
