@@ -90,6 +90,13 @@ NN = (
         ("nn.training",),
     ),
     Page(
+        "nn/metrics.md",
+        "Metrics",
+        "Metrics of a whole epoch, equal to those of scikit-learn: by name in `metrics` of a `Trainer`, or "
+        "called on outputs and targets. How these are read follows from the trainer's loss.",
+        ("nn.metrics",),
+    ),
+    Page(
         "nn/data.md",
         "Data",
         "Data sets and batches, with the names of `torch.utils.data`. A loader may be saved in the middle of "
@@ -132,6 +139,7 @@ PUBLIC = {
     "nn.optim.lr_scheduler": "texpr.nn.optim.lr_scheduler",
     "nn.callbacks": "texpr.nn.callbacks",
     "nn.data": "texpr.nn.data",
+    "nn.metrics": "texpr.nn.metrics",
     "nn.init": "texpr.nn.init",
     "nn.utils": "texpr.nn.utils",
     "nn.utils.rnn": "texpr.nn.utils.rnn",
@@ -249,6 +257,10 @@ GROUPS: dict[str, str] = {
     "nn.training.step": "Training step",
     "nn.training.history": "History",
     "nn.training.precision": "Mixed precision",
+    "nn.metrics.metric": "Base of metrics",
+    "nn.metrics.class_metrics": "Decisions",
+    "nn.metrics.score_metrics": "Scores",
+    "nn.metrics.error_metrics": "Numbers",
     "nn.data.datasets": "Data sets",
     "nn.data.data_loader": "Batches",
     "nn.init": "Functions",

@@ -59,7 +59,7 @@ SUB_FLOORS: dict[str, list[set[str]]] = {
         {"core"},
         {"data"},
         {"modules", "optim"},
-        {"losses", "checkpoint"},
+        {"losses", "metrics", "checkpoint"},
         {"utils", "training"},
         {"export"},
     ],

@@ -15,7 +15,7 @@ from texpr.support.late import offer_late
 from texpr.support.suggest import suggest_names
 
 if TYPE_CHECKING:
-    from texpr.nn import data, init, optim, utils
+    from texpr.nn import data, init, metrics, optim, utils
     from texpr.nn.checkpoint import load, save
     from texpr.nn.core.module import Module
     from texpr.nn.core.parameter import Buffer, Parameter
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         TripletMarginLoss,
         TripletMarginWithDistanceLoss,
     )
+    from texpr.nn.metrics.metric import Metric
     from texpr.nn.modules.activations import (
         CELU,
         ELU,
@@ -261,6 +262,7 @@ __all__ = [
     "MaxUnpool1d",
     "MaxUnpool2d",
     "MaxUnpool3d",
+    "Metric",
     "Mish",
     "Module",
     "ModuleDict",
@@ -329,6 +331,7 @@ __all__ = [
     "init",
     "load",
     "manual_seed",
+    "metrics",
     "optim",
     "save",
     "summary",

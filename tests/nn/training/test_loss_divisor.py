@@ -14,9 +14,9 @@ import texpr as tx
 from texpr import nn, ops
 from texpr.graph import Capture, Symbolic
 from texpr.ir.dtypes import F64, I64, DType
-from texpr.nn.training.accuracy import Accuracy
+from texpr.nn.metrics import Accuracy
 from texpr.nn.training.loss_divisor import divisor_of
-from texpr.nn.training.metrics import Averages
+from texpr.nn.training.measurements import Averages
 
 RANDOM = np.random.default_rng(3)
 X = RANDOM.normal(size=(24, 5))
@@ -223,9 +223,10 @@ def of_places(classes: int, *places: int) -> tuple[np.ndarray, np.ndarray]:
     ],
 )
 def test_accuracy(loss, outputs: np.ndarray, targets: np.ndarray, share: float | None, count: int):
-    found = Accuracy(loss)(outputs, targets)
+    metric = Accuracy().of(loss)
+    state = metric.measure(outputs, targets)
     expected = float(np.mean(outputs.argmax(-1) == targets)) if share is None else share
-    assert found == (pytest.approx(expected), count)
+    assert (metric.value(state), state["count"]) == (pytest.approx(expected), count)
 
 
 @pytest.mark.parametrize(
@@ -263,12 +264,13 @@ def test_accuracy(loss, outputs: np.ndarray, targets: np.ndarray, share: float |
     ],
 )
 def test_accuracy_is_refused_where_it_is_open(loss, outputs: np.ndarray, targets: np.ndarray, reason: str):
-    assert (
-        complaint(lambda: Accuracy(loss)(outputs, targets))
-        == f"""\
-error[metric]: accuracy: {reason}
-  help: pass a function of outputs and targets in its place"""
+    help = (
+        "give the metric a threshold, such as nn.metrics.Accuracy(threshold=0.5)"
+        if "means yes" in reason
+        else "pass a function of outputs and targets in its place"
     )
+    found = complaint(lambda: Accuracy().of(loss)(outputs, targets))
+    assert found == f"error[metric]: accuracy: {reason}\n  help: {help}"
 
 
 def test_metrics_say_what_they_count():

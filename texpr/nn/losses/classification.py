@@ -76,6 +76,8 @@ class NLLLoss(_OfLabels):
         tensor(0.69314718, f64[])
     """
 
+    is_likelihood = True
+
     def counted(self, input: Any, target: Any, axis: int) -> tuple[Any, Any]:
         return ops.nll_loss_ignoring(
             input, target, **present(weight=self.weight), axis=axis, ignore=self.ignore_index
@@ -105,6 +107,8 @@ class CrossEntropyLoss(_OfLabels):
         >>> nn.CrossEntropyLoss()(tx.tensor([[0.0, 0.0]]), tx.tensor([1]))
         tensor(0.69314718, f64[])
     """
+
+    is_likelihood = True
 
     def __init__(
         self,

@@ -27,6 +27,8 @@ class Loss(Module):
         labels: True if targets are class numbers rather than floats.
         ignore_index: a target that is no class and counts for nothing.
         threshold: for losses of yes and no, the output above which the answer is yes.
+        of_numbers: True if targets are numbers, of which none is right or wrong.
+        is_likelihood: True for the negative log-likelihood of classes.
     Shapes:
         input, target: as `each` takes them
         output: (), or that of `each` without reduction
@@ -43,6 +45,8 @@ class Loss(Module):
     labels = False
     ignore_index: int | None = None
     threshold: float | None = None
+    of_numbers = False
+    is_likelihood = False
     reductions = REDUCTIONS
 
     def __init__(self, reduction: str = "mean") -> None:

@@ -27,6 +27,8 @@ class L1Loss(Loss):
         tensor(1., f64[])
     """
 
+    of_numbers = True
+
     def each(self, input: Any, target: Any) -> Any:
         return ops.l1_loss(input, as_float(target, input))
 
@@ -45,6 +47,8 @@ class MSELoss(Loss):
         >>> nn.MSELoss()(tx.tensor([1.0, 2.0]), tx.tensor([1.0, 4.0]))
         tensor(2., f64[])
     """
+
+    of_numbers = True
 
     def each(self, input: Any, target: Any) -> Any:
         return ops.squared_error(input, as_float(target, input))
@@ -67,6 +71,8 @@ class SmoothL1Loss(Loss):
         >>> nn.SmoothL1Loss()(tx.tensor([1.0, 2.0]), tx.tensor([1.0, 4.0]))
         tensor(0.75, f64[])
     """
+
+    of_numbers = True
 
     def __init__(self, reduction: str = "mean", beta: float = 1.0) -> None:
         super().__init__(reduction)
@@ -97,6 +103,8 @@ class HuberLoss(Loss):
         tensor(0.75, f64[])
     """
 
+    of_numbers = True
+
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction)
         self.delta = number("HuberLoss", "delta", delta, 1e-300)
@@ -123,6 +131,8 @@ class PoissonNLLLoss(Loss):
         >>> nn.PoissonNLLLoss()(tx.tensor([0.0]), tx.tensor([2.0]))
         tensor(1., f64[])
     """
+
+    of_numbers = True
 
     def __init__(
         self, log_input: bool = True, full: bool = False, *, eps: float = 1e-8, reduction: str = "mean"
@@ -159,6 +169,8 @@ class GaussianNLLLoss(Loss):
         >>> nn.GaussianNLLLoss()(tx.tensor([1.0]), tx.tensor([3.0]), tx.tensor([1.0]))
         tensor(2., f64[])
     """
+
+    of_numbers = True
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(reduction)

@@ -17,7 +17,7 @@ from texpr.nn.optim import Optimizer
 from texpr.nn.training.callback_states import packed, unpacked
 from texpr.nn.training.callbacks import Callback
 from texpr.nn.training.history import History
-from texpr.nn.training.metrics import Averages
+from texpr.nn.training.measurements import Measurements
 from texpr.nn.training.step import TrainingStep
 from texpr.support.errors import CallError, CheckpointError
 
@@ -60,14 +60,14 @@ class Run:
     ended: bool = False
     data: dict[str, int] = field(default_factory=dict)
     history: History = field(default_factory=History)
-    averages: Averages = field(default_factory=Averages)
+    measured: Measurements = field(default_factory=Measurements)
     listeners: Sequence[Callback] = ()
     states: list[tuple[str, Any]] = field(default_factory=list)
 
     def end_epoch(self, values: Mapping[str, float]) -> None:
         """An epoch is done."""
         self.history.add(values)
-        self.epoch, self.position, self.skipped, self.averages = self.epoch + 1, 0, 0, Averages()
+        self.epoch, self.position, self.skipped, self.measured = self.epoch + 1, 0, 0, Measurements()
 
     def state_dict(self, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
         """The run as JSON has it; arrays of callbacks are added to `arrays`."""
@@ -76,7 +76,7 @@ class Run:
             **{n: getattr(self, n) for n in (*_COUNTS, "ended")},
             "data": self.data,
             "history": dict(self.history),
-            "averages": self.averages.state_dict(),
+            **self.measured.state_dict(arrays),
             "callbacks": [
                 [key, packed(state, f"callbacks.{k}", arrays)] for k, (key, state) in enumerate(states)
             ],
@@ -105,7 +105,7 @@ class Run:
             ended=state["ended"],
             data=dict(state["data"]),
             history=history,
-            averages=Averages.of(state["averages"]),
+            measured=Measurements.of(state, arrays),
             states=states,
         )
 

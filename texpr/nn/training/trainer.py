@@ -17,11 +17,19 @@ from texpr.nn.core.inputs import NetworkInput
 from texpr.nn.core.module import Module, structure
 from texpr.nn.data.checks import checked_inputs
 from texpr.nn.losses import Loss
+from texpr.nn.metrics import Metric
 from texpr.nn.optim import Optimizer
 from texpr.nn.training.batches import Batch, Batches
 from texpr.nn.training.callbacks import Callback, Listener, as_callback
 from texpr.nn.training.history import History
-from texpr.nn.training.metrics import Averages, Metric, counted_targets, measure, named_metrics
+from texpr.nn.training.measurements import (
+    Measured,
+    Measurements,
+    MetricFunction,
+    counted_targets,
+    measure,
+    named_metrics,
+)
 from texpr.nn.training.precision import LossScale
 from texpr.nn.training.progress_bar import Progress
 from texpr.nn.training.run_state import Run, load_run, save_run, unless_refused
@@ -39,9 +47,11 @@ class Trainer:
         model: called on batches; examples lie along axis 0.
         loss: of output and target, such as `CrossEntropyLoss()`.
         optimizer: over the parameters to train.
-        metrics: "accuracy", or functions of outputs and targets, arrays of NumPy's, that give a
-            mean over targets, or a pair of a mean and its weight beside other batches; ignored
-            labels do not count otherwise. A list, or by names.
+        metrics: names, such as "accuracy", "top_5_accuracy", "precision", "recall", "f1", "auc",
+            "mae", "mse", "rmse", "r2" and "perplexity"; `nn.Metric`s; or functions of outputs and
+            targets, arrays of NumPy's, that give a mean over targets, or a pair of a mean and its
+            weight beside other batches. A list, or by names. Metrics are of the whole epoch, means
+            of functions over its batches. Ignored labels do not count, sample weights neither.
         seed: of the order of examples.
         on_nan: what happens when a step's loss is NaN or infinite. "raise": the parameters keep
             their values and the message names the step and the layer. "skip": the parameters keep
@@ -74,7 +84,7 @@ class Trainer:
         model: Module,
         loss: LossFunction,
         optimizer: Optimizer,
-        metrics: Sequence[str | Metric] | Mapping[str, str | Metric] = (),
+        metrics: Sequence[str | Metric | MetricFunction] | Mapping[str, str | Metric | MetricFunction] = (),
         seed: int = 0,
         on_nan: str = "raise",
         *,
@@ -303,7 +313,7 @@ class Trainer:
                     code="data",
                     help="a loader must give batches whenever it is iterated over",
                 )
-            values = self._no_averages().means() | run.averages.means()
+            values = run.measured.values(self.metrics)
             if self.step.loss_scale is not None:
                 values["skipped"] = float(run.skipped)
             if validation is not None:
@@ -350,26 +360,31 @@ class Trainer:
         if not assigns and self.on_nan == "raise":
             counted = counted_targets(readable(*batch.y), self.loss)
             raise self._not_finite(loss, batch.x, run.epoch) if counted else self._nothing_counts(run.epoch)
-        metrics = self._metrics(plan, batch) if counts else {}
+        metrics = self._metrics(plan, batch) if counts else _NOTHING
 
         def commit() -> bool:
             assigned = self.step.commit(plan) if assigns else True
             run.position += 1
             if counts:
-                _average(run.averages, plan, loss, metrics)
+                self._add(run.measured, plan, loss, metrics)
             return assigned
 
         self._counted(commit, loss, run)
         return loss
 
-    def _metrics(self, plan: Plan, batch: Batch) -> dict[str, tuple[float, float]]:
+    def _metrics(self, plan: Plan, batch: Batch) -> Measured:
         if not self.metrics:
-            return {}
+            return _NOTHING
         targets = readable(*batch.y)
         return measure(self.metrics, plan.value(1), targets, counted_targets(targets, self.loss))
 
-    def _no_averages(self) -> Averages:
-        return Averages(("loss", *self.metrics))
+    def _add(self, measured: Measurements, plan: LossPlan, loss: float, metrics: Measured) -> None:
+        """Take in a batch that the plan has run on."""
+        if plan.is_sum:
+            measured.averages.add_sum("loss", loss)
+        else:
+            measured.averages.add("loss", loss, plan.weight())
+        measured.add(self.metrics, metrics)
 
     def _check_labels(self, batch: Batch, plan: Plan) -> None:
         """Once per array of labels: the number of classes is known when the model is captured."""
@@ -388,15 +403,15 @@ class Trainer:
         )
 
     def _measured(self, data: Batches) -> dict[str, float]:
-        averages = self._no_averages()
+        measured = Measurements()
         with _Evaluating(self.model):
             for batch in data:
                 plan = self._evaluation(batch)
                 self._check_labels(batch, plan)
                 _fill(plan, batch)
                 plan.run()
-                _average(averages, plan, float(plan.value(0)), self._metrics(plan, batch))
-        return averages.means()
+                self._add(measured, plan, float(plan.value(0)), self._metrics(plan, batch))
+        return measured.values(self.metrics)
 
     def _evaluation(self, batch: Batch) -> LossPlan:
         def make() -> LossPlan:
@@ -407,16 +422,8 @@ class Trainer:
         return self._evaluations.get_or_make((batch.x.spec, batch.y.spec, structure(self.model)), make)
 
 
-def _average(
-    averages: Averages, plan: LossPlan, loss: float, metrics: Mapping[str, tuple[float, float]]
-) -> None:
-    """Take in a batch that the plan has run on."""
-    if plan.is_sum:
-        averages.add_sum("loss", loss)
-    else:
-        averages.add("loss", loss, plan.weight())
-    for name, (value, weight) in metrics.items():
-        averages.add(name, value, weight)
+_NOTHING = Measured({}, {})
+"""A batch of which nothing was measured."""
 
 
 def _fill(plan: Plan, batch: Batch) -> None:
