@@ -145,7 +145,7 @@ def test_a_model_is_no_list_of_parameters():
         str(caught.value)
         == """\
 error[arguments]: SGD: params is one Linear, expected model.parameters() or a list
-  help: write model.parameters()"""
+  help: write SGD(model.parameters())"""
     )
 
 

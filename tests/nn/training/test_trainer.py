@@ -286,7 +286,7 @@ def test_data_that_do_not_fit(run, text: str):
         ),
         (
             lambda m: nn.Trainer(nn.MSELoss(), m, nn.optim.SGD(m.parameters())),
-            "error[arguments]: the model is a loss, MSELoss()\n  help: Trainer(model, loss, optimizer)",
+            "error[arguments]: the model is a loss, MSELoss()\n  help: the order is Trainer(model, loss, optimizer)",
         ),
         (
             lambda m: nn.Trainer(m, nn.MSELoss, nn.optim.SGD(m.parameters())),

@@ -15,7 +15,7 @@ from texpr.nn.core.argument_checks import number
 from texpr.nn.core.layer_operations import broadcast, present
 from texpr.nn.core.parameter import Buffer
 from texpr.nn.data.checks import check_labels
-from texpr.nn.losses.loss import Loss, WeightedLoss, as_float
+from texpr.nn.losses.loss import Loss, WeightedLoss, as_float, paired
 from texpr.support.errors import CallError
 
 
@@ -46,7 +46,9 @@ class _OfLabels(WeightedLoss):
         return super().__call__(input, target)
 
     def forward(self, input: Any, target: Any) -> Any:
-        each, counted = self.counted(input, target, axis=min(input.ndim - 1, 1))
+        axis = min(input.ndim - 1, 1)
+        check_places(type(self).__name__, tuple(input.shape), tuple(target.shape), axis)
+        each, counted = self.counted(input, target, axis)
         if self.reduction == "mean":
             return ops.divide(*(ops.sum_all(_wide(x)) for x in (each, counted))).astype(each.dtype)
         return self.reduced(each)
@@ -80,7 +82,7 @@ class NLLLoss(_OfLabels):
 
     def counted(self, input: Any, target: Any, axis: int) -> tuple[Any, Any]:
         return ops.nll_loss_ignoring(
-            input, target, **present(weight=self.weight), axis=axis, ignore=self.ignore_index
+            input, target, **present(weight=self.weight_for(input)), axis=axis, ignore=self.ignore_index
         )
 
 
@@ -127,14 +129,18 @@ class CrossEntropyLoss(_OfLabels):
         if not target.dtype.is_float:
             return super().forward(input, target)
         return self.reduced(
-            ops.cross_entropy_soft_places(input, target, **self._constants(min(input.ndim - 1, 1)))
+            ops.cross_entropy_soft_places(
+                input, paired(self, input, target), **self._constants(input, min(input.ndim - 1, 1))
+            )
         )
 
     def counted(self, input: Any, target: Any, axis: int) -> tuple[Any, Any]:
-        return ops.cross_entropy_ignoring(input, target, **self._constants(axis), ignore=self.ignore_index)
+        return ops.cross_entropy_ignoring(
+            input, target, **self._constants(input, axis), ignore=self.ignore_index
+        )
 
-    def _constants(self, axis: int) -> dict[str, Any]:
-        return {**present(weight=self.weight), "axis": axis, "smoothing": self.label_smoothing}
+    def _constants(self, input: Any, axis: int) -> dict[str, Any]:
+        return {**present(weight=self.weight_for(input)), "axis": axis, "smoothing": self.label_smoothing}
 
 
 class BCELoss(WeightedLoss):
@@ -158,7 +164,7 @@ class BCELoss(WeightedLoss):
     threshold = 0.5
 
     def each(self, input: Any, target: Any) -> Any:
-        return self.weighted(ops.bce_loss(input, as_float(target, input)))
+        return self.weighted(ops.bce_loss(input, paired(self, input, target)))
 
 
 class BCEWithLogitsLoss(WeightedLoss):
@@ -186,11 +192,11 @@ class BCEWithLogitsLoss(WeightedLoss):
         self.register_buffer("pos_weight", None if pos_weight is None else np.asarray(pos_weight))
 
     def each(self, input: Any, target: Any) -> Any:
-        target = as_float(target, input)
+        target = paired(self, input, target)
         if self.pos_weight is None:
             return self.weighted(ops.bce_with_logits(input, target))
         shape = input.shape[input.ndim - self.pos_weight.ndim :]
-        count = broadcast(input.capture.variable(self.pos_weight), shape)
+        count = broadcast(as_float(input.capture.variable(self.pos_weight), input), shape)
         return self.weighted(ops.bce_with_logits_weighted(input, target, count))
 
 
@@ -229,7 +235,9 @@ class MultiMarginLoss(WeightedLoss):
 
     def forward(self, input: Any, target: Any) -> Any:
         def each(x: Any, t: Any) -> Any:
-            return ops.multi_margin_loss(x, t, **present(weight=self.weight), p=self.p, margin=self.margin)
+            return ops.multi_margin_loss(
+                x, t, **present(weight=self.weight_for(x)), p=self.p, margin=self.margin
+            )
 
         return self.reduced(_by_rows(each, input, target))
 
@@ -279,9 +287,37 @@ class MultiLabelSoftMarginLoss(WeightedLoss):
 
     def each(self, input: Any, target: Any) -> Any:
         def rows(x: Any, t: Any) -> Any:
-            return ops.multilabel_soft_margin_loss(x, t, **present(weight=self.weight))
+            return ops.multilabel_soft_margin_loss(x, t, **present(weight=self.weight_for(x)))
 
-        return _by_rows(rows, input, as_float(target, input))
+        return _by_rows(rows, input, paired(self, input, target))
+
+
+def check_places(owner: str, output: tuple[int, ...], target: tuple[int, ...], axis: int) -> None:
+    """Check that there is one class number for each place of the output.
+
+    Raises:
+        CallError: there are others; the help says how the axes are meant.
+    """
+    expected = output[:axis] + output[axis + 1 :]
+    if target == expected:
+        return
+    if target == output:
+        help = "class numbers: y.argmax(1); or probabilities: y.astype(np.float32)"
+    elif target == output[:-1]:
+        axes = ", ".join(map(str, (0, len(output) - 1, *range(1, len(output) - 1))))
+        help = f"the classes lie on axis 1: let the model end in output.permute({axes})"
+    elif tuple(n for n in target if n != 1) == tuple(n for n in expected if n != 1):
+        help = "take the axis of length 1 away: y.squeeze(1)" if len(target) > len(expected) else ""
+    elif sorted(target) == sorted(expected):
+        help = "the axes of the targets are in another order: y.transpose(...)"
+    else:
+        help = "the output is (batch, classes, ...), the targets are (batch, ...)"
+    raise CallError(
+        f"{owner}: the targets have shape {list(target)}, expected {list(expected)}, for outputs "
+        f"{list(output)} with the classes on axis {axis}",
+        code="shape",
+        help=help,
+    )
 
 
 def _wide(x: Any) -> Any:

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from texpr import ops
+from texpr.ir.dtypes import DType
 from texpr.nn.core.argument_checks import one_of
 from texpr.nn.core.layer_operations import broadcast
 from texpr.nn.core.module import Module
 from texpr.nn.core.parameter import Buffer
+from texpr.support.errors import CallError
 
 REDUCTIONS = ("mean", "sum", "none")
 
@@ -76,8 +78,39 @@ class Loss(Module):
 
 
 def as_float(target: Any, like: Any) -> Any:
-    """A target of integers or truth values as floats of the output's dtype."""
-    return target if target.dtype.is_float else target.astype(like.dtype)
+    """A target in the output's dtype: integers, truth values, and floats of other bits."""
+    return target if target.dtype == like.dtype else target.astype(like.dtype)
+
+
+def paired(loss: Loss, input: Any, target: Any) -> Any:
+    """The target of a loss of elements, in the output's dtype.
+
+    Raises:
+        CallError: it has another shape than the output.
+    """
+    if tuple(target.shape) != tuple(input.shape):
+        raise CallError(
+            f"{type(loss).__name__}: the target has shape {list(target.shape)}, expected that of the output, "
+            f"{list(input.shape)}",
+            code="shape",
+            help=_way_out(tuple(input.shape), tuple(target.shape)),
+        )
+    return as_float(target, input)
+
+
+def _way_out(output: tuple[int, ...], target: tuple[int, ...]) -> str:
+    """How a target of a shape gets that of the output."""
+    if output == (*target, 1):
+        return (
+            "give the target an axis: y[:, None]"
+            if len(target) == 1
+            else "give the target an axis: y[..., None]"
+        )
+    if target == (*output, 1):
+        return "take the axis of length 1 away: y[..., 0]"
+    if len(output) == len(target) and sorted(output) == sorted(target):
+        return "the axes are in another order: y.transpose(...)"
+    return "losses do not broadcast: repeat the target, such as by np.broadcast_to"
 
 
 class WeightedLoss(Loss):
@@ -89,8 +122,15 @@ class WeightedLoss(Loss):
         super().__init__(reduction)
         self.register_buffer("weight", None if weight is None else np.asarray(weight))
 
+    def _input_dtype(self) -> DType | None:
+        """Outputs and targets stay what they are, whatever the dtype of the weights."""
+        return None
+
     def weighted(self, each: Any) -> Any:
         """Each times its weight, which is repeated to the shape of the losses."""
-        if self.weight is None:
-            return each
-        return each * broadcast(each.capture.variable(self.weight), each.shape)
+        weight = self.weight_for(each)
+        return each if weight is None else each * broadcast(weight, each.shape)
+
+    def weight_for(self, input: Any) -> Any:
+        """The weights in the dtype of a tensor; None without weights."""
+        return None if self.weight is None else as_float(input.capture.variable(self.weight), input)

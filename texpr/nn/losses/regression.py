@@ -8,7 +8,7 @@ from typing import Any
 from texpr import ops
 from texpr.nn.core.argument_checks import number
 from texpr.nn.core.layer_operations import broadcast
-from texpr.nn.losses.loss import REDUCTIONS, Loss, as_float
+from texpr.nn.losses.loss import REDUCTIONS, Loss, as_float, paired
 from texpr.nn.modules.distance import PairwiseDistance
 
 
@@ -30,7 +30,7 @@ class L1Loss(Loss):
     of_numbers = True
 
     def each(self, input: Any, target: Any) -> Any:
-        return ops.l1_loss(input, as_float(target, input))
+        return ops.l1_loss(input, paired(self, input, target))
 
 
 class MSELoss(Loss):
@@ -51,7 +51,7 @@ class MSELoss(Loss):
     of_numbers = True
 
     def each(self, input: Any, target: Any) -> Any:
-        return ops.squared_error(input, as_float(target, input))
+        return ops.squared_error(input, paired(self, input, target))
 
 
 class SmoothL1Loss(Loss):
@@ -79,7 +79,7 @@ class SmoothL1Loss(Loss):
         self.beta = number("SmoothL1Loss", "beta", beta)
 
     def each(self, input: Any, target: Any) -> Any:
-        target = as_float(target, input)
+        target = paired(self, input, target)
         return (
             ops.smooth_l1_loss(input, target, beta=self.beta) if self.beta > 0 else ops.l1_loss(input, target)
         )
@@ -110,7 +110,7 @@ class HuberLoss(Loss):
         self.delta = number("HuberLoss", "delta", delta, 1e-300)
 
     def each(self, input: Any, target: Any) -> Any:
-        return ops.huber_loss(input, as_float(target, input), delta=self.delta)
+        return ops.huber_loss(input, paired(self, input, target), delta=self.delta)
 
 
 class PoissonNLLLoss(Loss):
@@ -146,7 +146,7 @@ class PoissonNLLLoss(Loss):
 
     def each(self, input: Any, target: Any) -> Any:
         return ops.poisson_nll_loss(
-            input, as_float(target, input), log_input=self.log_input, full=self.full, eps=self.eps
+            input, paired(self, input, target), log_input=self.log_input, full=self.full, eps=self.eps
         )
 
 
@@ -180,7 +180,7 @@ class GaussianNLLLoss(Loss):
         """The loss; var has the shape of the input, or 1 for its last axis, or lacks that."""
         var = ops.expand(var, axis=var.ndim, times=1) if var.ndim == input.ndim - 1 else var
         each = ops.gaussian_nll_loss(
-            input, as_float(target, input), broadcast(var, input.shape), eps=self.eps
+            input, paired(self, input, target), broadcast(as_float(var, input), input.shape), eps=self.eps
         )
         return self.reduced(each + 0.9189385332046727 if self.full else each)
 
@@ -211,9 +211,9 @@ class KLDivLoss(Loss):
 
     def each(self, input: Any, target: Any) -> Any:
         return (
-            ops.kl_div_log(input, as_float(target, input))
+            ops.kl_div_log(input, paired(self, input, target))
             if self.log_target
-            else ops.kl_div(input, as_float(target, input))
+            else ops.kl_div(input, paired(self, input, target))
         )
 
     def reduced(self, each: Any) -> Any:
@@ -269,7 +269,7 @@ class HingeEmbeddingLoss(Loss):
         self.margin = float(margin)
 
     def each(self, input: Any, target: Any) -> Any:
-        return ops.hinge_embedding_loss(input, as_float(target, input), margin=self.margin)
+        return ops.hinge_embedding_loss(input, paired(self, input, target), margin=self.margin)
 
 
 class SoftMarginLoss(Loss):
@@ -290,7 +290,7 @@ class SoftMarginLoss(Loss):
     threshold = 0.0
 
     def each(self, input: Any, target: Any) -> Any:
-        return ops.soft_margin_loss(input, as_float(target, input))
+        return ops.soft_margin_loss(input, paired(self, input, target))
 
 
 class CosineEmbeddingLoss(Loss):

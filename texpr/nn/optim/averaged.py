@@ -14,6 +14,7 @@ from texpr.nn.core.bounded_cache import LruCache
 from texpr.nn.core.module import Module, structure
 from texpr.nn.core.parameter import Buffer
 from texpr.runtime.call.signal_guard import deferred_interrupts
+from texpr.support.errors import CallError
 
 
 class AveragedModel(Module):
@@ -32,7 +33,7 @@ class AveragedModel(Module):
         n_averaged: the number of models that were seen.
     Shapes: those of the model.
     Raises:
-        CallError: `decay` is out of its range.
+        CallError: the model is no module, or `decay` is out of its range.
     Example:
         >>> model = nn.Linear(2, 1)
         >>> averaged = nn.optim.AveragedModel(model, decay=0.9)
@@ -45,6 +46,12 @@ class AveragedModel(Module):
 
     def __init__(self, model: Module, decay: float | None = None, use_buffers: bool = False) -> None:
         super().__init__()
+        if not isinstance(model, Module):
+            raise CallError(
+                f"AveragedModel: the model is {model!r}, expected a module",
+                code="arguments",
+                help=f"make one: {model.__name__}(...)" if isinstance(model, type) else "",
+            )
         self.module = copy.deepcopy(model)
         self.decay = None if decay is None else number("AveragedModel", "decay", decay, 0.0, 1.0)
         self.use_buffers = bool(use_buffers)

@@ -31,8 +31,8 @@ class Optimizer(KnowsArguments):
     An optimizer of one's own is an operator and a few lines.
 
     Args:
-        params: the parameters to change, each once; or groups of them, dicts with the parameters as
-            "params" and options of their own.
+        params: the parameters to change, each once, or pairs of a name and a parameter; or groups
+            of them, dicts with the parameters as "params" and options of their own.
         options: of groups that do not have their own: finite numbers of at least 0, tuples of such,
             and truth values.
     Attributes:
@@ -65,7 +65,7 @@ class Optimizer(KnowsArguments):
             raise CallError(
                 f"{self._name}: params is one {type(params).__name__}, expected model.parameters() or a list",
                 code="arguments",
-                help="write model.parameters()" if hasattr(params, "parameters") else "",
+                help=f"write {self._name}(model.parameters())" if hasattr(params, "parameters") else "",
             )
         self.defaults = dict(Group(self._name, self.limits, options))
         self.param_groups: list[Group] = []
@@ -92,7 +92,8 @@ class Optimizer(KnowsArguments):
         """
         options = dict(param_group)
         params = options.pop("params", ())
-        parameters = [params] if isinstance(params, Parameter) else list(params)
+        given = [params] if isinstance(params, Parameter) else list(params)
+        parameters = [_unnamed(p) for p in given]
         if not parameters:
             raise CallError(
                 f"{self._name}: there are no parameters",
@@ -367,6 +368,12 @@ class Optimizer(KnowsArguments):
 
     def __repr__(self) -> str:
         return f"{self._name}(lr={self.lr}, {len(self.parameters)} parameters, {self.steps} steps)"
+
+
+def _unnamed(given: Any) -> Any:
+    """The parameter of a pair of `named_parameters()`."""
+    named = isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], str)
+    return given[1] if named else given
 
 
 def _count(group: object) -> int:

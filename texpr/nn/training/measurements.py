@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import nan
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -77,7 +77,7 @@ def _made(given: object, loss: object) -> Metric | MetricFunction:
             help=f"make one: {name}()" if isinstance(given, type) else "",
         )
     if not isinstance(given, Metric):
-        return given
+        return cast(MetricFunction, given)
     if not given.is_number:
         raise CallError(
             f"the metric `{given.name}` is an array, which no history holds",

@@ -93,21 +93,7 @@ class Trainer:
         loss_scale: LossScale | None = None,
         device: str | None = None,
     ) -> None:
-        if not isinstance(model, Module):
-            raise CallError(f"the model is a {type(model).__name__}, expected a module", code="arguments")
-        if isinstance(model, Loss) and not isinstance(loss, Loss):
-            raise CallError(
-                f"the model is a loss, {model!r}", code="arguments", help="Trainer(model, loss, optimizer)"
-            )
-        if not callable(loss) or isinstance(loss, type):
-            raise CallError(
-                f"the loss is {loss!r}, expected a function such as nn.CrossEntropyLoss()", code="arguments"
-            )
-        if not isinstance(optimizer, Optimizer):
-            raise CallError(
-                f"the optimizer is {optimizer!r}, expected one such as nn.optim.Adam(model.parameters())",
-                code="arguments",
-            )
+        _check_parts(model, loss, optimizer)
         if on_nan not in ("raise", "skip", "ignore"):
             raise CallError(f"on_nan is {on_nan!r}, expected raise, skip or ignore", code="arguments")
         self.model, self.loss, self.optimizer, self.on_nan = (
@@ -420,6 +406,42 @@ class Trainer:
             )
 
         return self._evaluations.get_or_make((batch.x.spec, batch.y.spec, structure(self.model)), make)
+
+
+def _check_parts(model: object, loss: object, optimizer: object) -> None:
+    """Raise CallError where model, loss and optimizer are not what they are named, or are swapped."""
+    order = "the order is Trainer(model, loss, optimizer)"
+    if isinstance(model, Loss) and not isinstance(loss, Loss):
+        raise CallError(f"the model is a loss, {model!r}", code="arguments", help=order)
+    if not isinstance(model, Module):
+        raise CallError(
+            f"the model is a {type(model).__name__}, expected a module",
+            code="arguments",
+            help=order if isinstance(loss, Module) and not isinstance(loss, Loss) else "",
+        )
+    if loss is model:
+        raise CallError(
+            "the loss is the model", code="arguments", help="pass a loss such as nn.CrossEntropyLoss()"
+        )
+    if not callable(loss) or isinstance(loss, type):
+        swapped = isinstance(loss, Optimizer)
+        raise CallError(
+            f"the loss is {loss!r}, expected a function such as nn.CrossEntropyLoss()",
+            code="arguments",
+            help=order if swapped else f"make one: {loss.__name__}()" if isinstance(loss, type) else "",
+        )
+    if not isinstance(optimizer, Optimizer):
+        raise CallError(
+            f"the optimizer is {optimizer!r}, expected one such as nn.optim.Adam(model.parameters())",
+            code="arguments",
+        )
+    own = {*model.parameters(), *(loss.parameters() if isinstance(loss, Module) else ())}
+    if own and own.isdisjoint(optimizer.parameters):
+        raise CallError(
+            f"the optimizer has {len(optimizer.parameters)} parameters, none of which is the model's",
+            code="arguments",
+            help=f"make it of this model: nn.optim.{type(optimizer).__name__}(model.parameters())",
+        )
 
 
 _NOTHING = Measured({}, {})
