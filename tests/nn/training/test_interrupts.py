@@ -128,8 +128,8 @@ def test_an_epoch_ends_as_one():
     trainer = nn.Trainer(model, nn.CrossEntropyLoss(), nn.optim.Adam(model.parameters()))
     add = nn.History.add
 
-    def pressed(history, values):
-        add(history, values)
+    def pressed(history, *values):
+        add(history, *values)
         signal.raise_signal(signal.SIGINT)
 
     with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):

@@ -147,7 +147,8 @@ def test_sequences_of_several_lengths_count_by_their_elements():
     each = np.concatenate([(2 * x - y).ravel() for x, y in batches])
     expected = {"loss": (each**2).mean(), "far": np.abs(each).mean()}
     assert t.evaluate(batches) == pytest.approx(expected, rel=1e-12)
-    assert {n: v[0] for n, v in t.fit(batches, progress=False).items()} == pytest.approx(expected, rel=1e-12)
+    history = t.fit(batches, progress=False)
+    assert {n: history[n][0] for n in expected} == pytest.approx(expected, rel=1e-12)
 
 
 def test_batches_of_nothing():
@@ -172,7 +173,9 @@ def test_batches_of_nothing():
             )
         else:
             history = t.fit(X, y, batch_size=8, progress=False)
-            assert list(history) == ["loss", "accuracy"] and all(isnan(v[0]) for v in history.values())
+            assert list(history) == ["loss", "accuracy", "lr"] and isnan(
+                history["loss"][0] + history["accuracy"][0]
+            )
         assert t.optimizer.steps == 0 and all((before[n] == a).all() for n, a in model.state_dict().items())
     assert all(map(isnan, t.evaluate(X, y).values()))
 
@@ -351,12 +354,12 @@ def test_histories_have_an_entry_per_epoch(tmp_path):
     history = t.fit(
         Sometimes(batch), epochs=3, progress=False, validation_data=Seldom(batch), callbacks=listeners
     )
-    assert {n: [isnan(v) for v in values] for n, values in history.items()} == dict.fromkeys(
+    assert {n: [isnan(v) for v in values] for n, values in history.items() if n != "lr"} == dict.fromkeys(
         ["loss", "accuracy", "val_loss", "val_accuracy"], [False, True, False]
     )
     history.save(tmp_path / "history.csv")
     assert (tmp_path / "history.csv").read_text() == (tmp_path / "log.csv").read_text()
-    assert (tmp_path / "log.csv").read_text().splitlines()[2] == "2,nan,nan,nan,nan"
+    assert (tmp_path / "log.csv").read_text().splitlines()[2] == "2,nan,nan,nan,nan,0.001"
 
 
 def test_measurements_that_come_and_go():

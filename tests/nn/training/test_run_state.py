@@ -232,7 +232,7 @@ def test_logs_of_a_training_that_goes_on(tmp_path: Path):
     rows = logs[0].read_text().splitlines()
     assert (
         rows == history.rows()
-        and rows[0] == "epoch,loss,val_loss"
+        and rows[0] == "epoch,loss,lr,val_loss"
         and rows[1].endswith(",nan")
         and len(rows) == 5
     )

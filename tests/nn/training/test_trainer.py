@@ -39,7 +39,7 @@ def complaint(run, kind: type[Exception] = tx.CallError) -> str:
 def test_it_learns_and_measures(capsys):
     t = trainer()
     history = t.fit(X, Y, epochs=12, batch_size=16, validation_data=(X[:20], Y[:20]))
-    assert list(history) == ["loss", "accuracy", "val_loss", "val_accuracy"] and history.epochs == 12
+    assert list(history) == ["loss", "accuracy", "val_loss", "val_accuracy", "lr"] and history.epochs == 12
     assert history["loss"][-1] < 0.3 * history["loss"][0] and history["accuracy"][-1] > 0.9
     result, outputs = t.evaluate(X, Y), t.predict(X)
     assert outputs.shape == (70, 3) and result["accuracy"] == np.mean(outputs.argmax(1) == Y)
@@ -49,7 +49,7 @@ def test_it_learns_and_measures(capsys):
     assert len(lines) == 12
     assert re.fullmatch(
         r"epoch  1/12  loss \d\.\d{4}  accuracy \d\.\d{4}  val_loss \d\.\d{4}  val_accuracy \d\.\d{4}  "
-        r"\d+\.\d s",
+        r"lr 0\.02  (\d+ ms|\d+\.\d s)  [\d,]+ samples/s  ETA .+",
         lines[0],
     )
 
@@ -140,7 +140,7 @@ def test_own_loss_metric_and_layer():
     model = nn.Sequential(nn.Linear(5, 8), Swish(), nn.Linear(8, 1))
     t = nn.Trainer(model, half, nn.optim.SGD(model.parameters(), 0.02, momentum=0.9), [largest])
     history = t.fit(X, X[:, :1] + X[:, 1:2] ** 2, epochs=25, batch_size=35, progress=False)
-    assert list(history) == ["loss", "largest"] and history["loss"][-1] < 0.5 * history["loss"][0]
+    assert list(history) == ["loss", "largest", "lr"] and history["loss"][-1] < 0.5 * history["loss"][0]
 
 
 def test_callbacks_and_early_stopping(tmp_path):
@@ -163,13 +163,14 @@ def test_callbacks_and_early_stopping(tmp_path):
     history.save(tmp_path / "history.csv")
     rows = (tmp_path / "history.csv").read_text().splitlines()
     assert (
-        rows[0] == "epoch,loss,accuracy" and rows[5] == f"5,{history['loss'][4]!r},{history['accuracy'][4]!r}"
+        rows[0] == "epoch,loss,accuracy,lr"
+        and rows[5] == f"5,{history['loss'][4]!r},{history['accuracy'][4]!r},{history['lr'][4]!r}"
     )
     assert (
         complaint(lambda: t.fit(X, Y, progress=False, callbacks=[nn.EarlyStopping("val_los")]))
         == """\
 error[arguments]: EarlyStopping: `val_los` is not measured
-  help: measured are loss, accuracy"""
+  help: measured are loss, accuracy, lr"""
     )
 
 
@@ -291,7 +292,7 @@ def test_data_that_do_not_fit(run, text: str):
         (
             lambda m: nn.Trainer(m, nn.MSELoss, nn.optim.SGD(m.parameters())),
             "error[arguments]: the loss is <class 'texpr.nn.losses.regression.MSELoss'>, expected a function "
-            "such as nn.CrossEntropyLoss()",
+            "such as nn.CrossEntropyLoss()\n  help: make one: MSELoss()",
         ),
         (
             lambda m: nn.Trainer(m, nn.MSELoss(), "adam"),

@@ -463,7 +463,7 @@ def test_fit_takes_loaders():
         "error[data]: there are no targets, and x is a list_iterator"
     )
     assert (
-        complaint(lambda: t.fit([(X, Y, Y)]))
+        complaint(lambda: t.fit([(X, Y, Y, Y)]))
         == "error[data]: a batch is a tuple, expected a pair of examples and targets"
     )
     assert complaint(lambda: t.fit([], progress=False)).startswith("error[data]: the data have no batches")
@@ -500,7 +500,7 @@ def test_logs_and_pictures(tmp_path: Path):
     ]
     history = t.fit(X, Y, epochs=2, progress=False, validation_data=(X, Y), callbacks=listeners)
     rows = (tmp_path / "log.csv").read_text().splitlines()
-    assert rows[0] == "epoch,loss,accuracy,val_loss,val_accuracy" and rows[2].split(",")[:2] == [
+    assert rows[0] == "epoch,loss,accuracy,val_loss,val_accuracy,lr" and rows[2].split(",")[:2] == [
         "2",
         repr(history["loss"][1]),
     ]
@@ -511,7 +511,7 @@ def test_logs_and_pictures(tmp_path: Path):
         and lines[0]["lr"] == 0.02
     )
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
-    assert [axes.get_title() for axes in history.plot().axes] == ["loss", "accuracy"]
+    assert [axes.get_title() for axes in history.plot().axes] == ["loss", "accuracy", "lr"]
     assert sorted(os.listdir(tmp_path)) == ["curves.png", "log.csv", "log.jsonl"]
 
 

@@ -12,13 +12,27 @@ from texpr.support.suggest import suggest_names
 if TYPE_CHECKING:
     from texpr.nn.data.data_loader import DataLoader, default_collate
     from texpr.nn.data.datasets import ConcatDataset, Dataset, Subset, TensorDataset, random_split
+    from texpr.nn.data.samplers import (
+        BatchSampler,
+        GroupedBatchSampler,
+        LengthBatchSampler,
+        Sampler,
+        SubsetRandomSampler,
+        WeightedRandomSampler,
+    )
 
 __all__ = [
+    "BatchSampler",
     "ConcatDataset",
     "DataLoader",
     "Dataset",
+    "GroupedBatchSampler",
+    "LengthBatchSampler",
+    "Sampler",
     "Subset",
+    "SubsetRandomSampler",
     "TensorDataset",
+    "WeightedRandomSampler",
     "default_collate",
     "random_split",
 ]

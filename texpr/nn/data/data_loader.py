@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from texpr.nn.core.argument_checks import whole
 from texpr.nn.data.datasets import TensorDataset
+from texpr.nn.data.samplers import batches_of, order_of
 from texpr.support.errors import CallError, CheckpointError
 from texpr.support.suggest import suggests
 
@@ -31,6 +32,10 @@ class DataLoader:
         collate_fn: makes a batch of a list of examples; `default_collate` unless given.
         drop_last: leave out a last batch that is smaller.
         prefetch_factor: batches that each thread may be ahead.
+        sampler: the order of the examples, in place of `shuffle`: an `nn.data.Sampler`, or anything
+            that has a length and gives numbers of examples whenever it is iterated over.
+        batch_sampler: the examples of each batch, in place of `batch_size` and `drop_last` too: an
+            `nn.data.BatchSampler`, or anything that gives lists of numbers.
     Attributes:
         epoch: which epoch is, or will be, iterated over; from 0.
         position: how many of its batches were handed out.
@@ -54,6 +59,8 @@ class DataLoader:
         drop_last: bool = False,
         prefetch_factor: int = 2,
         seed: int = 0,
+        sampler: Any = None,
+        batch_sampler: Any = None,
     ) -> None:
         if not hasattr(dataset, "__getitem__") or not hasattr(dataset, "__len__"):
             raise CallError(
@@ -67,11 +74,23 @@ class DataLoader:
         self.prefetch_factor = whole("DataLoader", "prefetch_factor", prefetch_factor)
         self.seed = whole("DataLoader", "seed", seed, 0)
         self.collate_fn = collate_fn
+        self.sampler, self.batch_sampler = sampler, batch_sampler
+        if sampler is not None and (shuffle or batch_sampler is not None):
+            other = "shuffle" if shuffle else "batch_sampler"
+            raise CallError(f"DataLoader: sampler and {other} exclude each other", code="arguments")
+        if batch_sampler is not None and (shuffle or drop_last or batch_size != 1):
+            raise CallError(
+                "DataLoader: batch_sampler decides batch_size, shuffle and drop_last", code="arguments"
+            )
+        if batch_sampler is not None:
+            self.batch_size = whole("DataLoader", "batch_size", getattr(batch_sampler, "batch_size", 1) or 1)
         self.epoch = self.position = 0
         self._goes_on = False
 
     def __len__(self) -> int:
-        count = len(self.dataset)
+        if self.batch_sampler is not None:
+            return len(self.batch_sampler)
+        count = len(self.dataset if self.sampler is None else self.sampler)
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
 
     def __iter__(self) -> Iterator[Any]:
@@ -82,16 +101,38 @@ class DataLoader:
         return self._epoch()
 
     def _epoch(self) -> Iterator[Any]:
-        order = self.order(self.epoch)
-        starts = range(self.position * self.batch_size, len(self) * self.batch_size, self.batch_size)
-        wanted = (order[start : start + self.batch_size] for start in starts)
+        wanted = iter(self._batches()[self.position :])
         for batch in self._ahead(wanted) if self.num_workers else map(self._fetched, wanted):
             self.position += 1
             yield batch
         self.epoch, self.position = self.epoch + 1, 0
 
+    def _batches(self) -> Sequence[np.ndarray]:
+        """The numbers of the examples of each batch of this epoch."""
+        if self.batch_sampler is not None:
+            found = batches_of(self.batch_sampler, self.epoch)
+            for batch in found:
+                self._check(batch)
+            return found
+        order = self._check(self.order(self.epoch))
+        starts = range(0, len(self) * self.batch_size, self.batch_size)
+        return [order[start : start + self.batch_size] for start in starts]
+
+    def _check(self, indices: np.ndarray) -> np.ndarray:
+        count = len(self.dataset)
+        beyond = indices[(indices < 0) | (indices >= count)]
+        if len(beyond):
+            raise CallError(
+                f"DataLoader: the sampler asks for example {beyond[0]} of {count}",
+                code="data",
+                help="give it as many weights, groups or lengths as there are examples",
+            )
+        return indices
+
     def order(self, epoch: int) -> np.ndarray:
         """The numbers of the examples in the order of an epoch."""
+        if self.sampler is not None:
+            return order_of(self.sampler, epoch)
         count = len(self.dataset)
         return (
             np.random.default_rng((self.seed, epoch)).permutation(count) if self.shuffle else np.arange(count)

@@ -15,7 +15,7 @@ from texpr.nn.core.argument_checks import number
 from texpr.nn.core.layer_operations import broadcast, present
 from texpr.nn.core.parameter import Buffer
 from texpr.nn.data.checks import check_labels
-from texpr.nn.losses.loss import Loss, WeightedLoss, as_float, paired
+from texpr.nn.losses.loss import Loss, WeightedLoss, as_float, paired, wide
 from texpr.support.errors import CallError
 
 
@@ -45,12 +45,15 @@ class _OfLabels(WeightedLoss):
             check_labels(known, self.classes(shape), self.ignore_index)
         return super().__call__(input, target)
 
-    def forward(self, input: Any, target: Any) -> Any:
+    def each_counted(self, input: Any, target: Any) -> tuple[Any, Any]:
         axis = min(input.ndim - 1, 1)
         check_places(type(self).__name__, tuple(input.shape), tuple(target.shape), axis)
-        each, counted = self.counted(input, target, axis)
+        return self.counted(input, target, axis)
+
+    def forward(self, input: Any, target: Any) -> Any:
+        each, counted = self.each_counted(input, target)
         if self.reduction == "mean":
-            return ops.divide(*(ops.sum_all(_wide(x)) for x in (each, counted))).astype(each.dtype)
+            return ops.divide(*(ops.sum_all(wide(x)) for x in (each, counted))).astype(each.dtype)
         return self.reduced(each)
 
     def counted(self, input: Any, target: Any, axis: int) -> tuple[Any, Any]:
@@ -128,11 +131,13 @@ class CrossEntropyLoss(_OfLabels):
     def forward(self, input: Any, target: Any) -> Any:
         if not target.dtype.is_float:
             return super().forward(input, target)
-        return self.reduced(
-            ops.cross_entropy_soft_places(
-                input, paired(self, input, target), **self._constants(input, min(input.ndim - 1, 1))
-            )
-        )
+        return self.reduced(self.each_counted(input, target)[0])
+
+    def each_counted(self, input: Any, target: Any) -> tuple[Any, Any]:
+        if not target.dtype.is_float:
+            return super().each_counted(input, target)
+        constants = self._constants(input, min(input.ndim - 1, 1))
+        return ops.cross_entropy_soft_places(input, paired(self, input, target), **constants), None
 
     def counted(self, input: Any, target: Any, axis: int) -> tuple[Any, Any]:
         return ops.cross_entropy_ignoring(
@@ -233,13 +238,13 @@ class MultiMarginLoss(WeightedLoss):
             raise CallError(f"MultiMarginLoss: p is {p!r}, expected 1 or 2", code="arguments")
         self.p, self.margin = float(p), float(margin)
 
-    def forward(self, input: Any, target: Any) -> Any:
-        def each(x: Any, t: Any) -> Any:
+    def each(self, input: Any, target: Any) -> Any:
+        def rows(x: Any, t: Any) -> Any:
             return ops.multi_margin_loss(
                 x, t, **present(weight=self.weight_for(x)), p=self.p, margin=self.margin
             )
 
-        return self.reduced(_by_rows(each, input, target))
+        return _by_rows(rows, input, target)
 
 
 class MultiLabelMarginLoss(Loss):
@@ -259,8 +264,8 @@ class MultiLabelMarginLoss(Loss):
         tensor(0.25, f64[])
     """
 
-    def forward(self, input: Any, target: Any) -> Any:
-        return self.reduced(_by_rows(ops.multilabel_margin_loss_listed, input, target))
+    def each(self, input: Any, target: Any) -> Any:
+        return _by_rows(ops.multilabel_margin_loss_listed, input, target)
 
 
 class MultiLabelSoftMarginLoss(WeightedLoss):
@@ -318,11 +323,6 @@ def check_places(owner: str, output: tuple[int, ...], target: tuple[int, ...], a
         code="shape",
         help=help,
     )
-
-
-def _wide(x: Any) -> Any:
-    """Floats of 8 and 16 bits as f32: their sums leave such types soon."""
-    return x.astype("f32") if x.dtype.bits < 32 else x
 
 
 def _by_rows(each: Callable[[Any, Any], Any], input: Any, target: Any) -> Any:

@@ -63,6 +63,26 @@ class Loss(Module):
     def forward(self, input: Any, target: Any) -> Any:
         return self.reduced(self.each(input, target))
 
+    def weighed(self, input: Any, target: Any, weight: Any) -> Any:
+        """The loss where examples have weights: a mean divides by the sum of the weights.
+
+        Args:
+            weight: (batch,), or of more axes of the losses.
+        """
+        each, counted = self.each_counted(input, target)
+        around = weighed_places(weight, each)
+        if self.reduction == "none":
+            return each * around
+        total = ops.sum_all(wide(each * around))
+        if self.reduction == "sum":
+            return total.astype(each.dtype)
+        count = ops.sum_all(wide(around if counted is None else counted * around))
+        return ops.divide(total, count).astype(each.dtype)  # type: ignore[union-attr]
+
+    def each_counted(self, input: Any, target: Any) -> tuple[Any, Any]:
+        """The loss of every element, and what it counts in a mean; None for 1."""
+        return self.each(input, target), None
+
     def each(self, input: Any, target: Any) -> Any:
         """The loss of every element."""
         raise NotImplementedError(f"{type(self).__name__} has no `each`")
@@ -80,6 +100,30 @@ class Loss(Module):
 def as_float(target: Any, like: Any) -> Any:
     """A target in the output's dtype: integers, truth values, and floats of other bits."""
     return target if target.dtype == like.dtype else target.astype(like.dtype)
+
+
+def wide(x: Any) -> Any:
+    """Floats of 8 and 16 bits as f32: their sums leave such types soon."""
+    return x.astype("f32") if x.dtype.bits < 32 else x
+
+
+def weighed_places(weight: Any, each: Any) -> Any:
+    """Weights of examples repeated to the places of their losses.
+
+    Raises:
+        CallError: the weights have other axes than the losses.
+    """
+    given = tuple(weight.shape)
+    if not given or given != tuple(each.shape)[: len(given)]:
+        raise CallError(
+            f"sample_weight has shape {list(given)}, the losses have {list(each.shape)}",
+            code="shape",
+            help="give a weight for each example, or for each element of the loss",
+        )
+    weight = as_float(weight, each)
+    while weight.ndim < each.ndim:
+        weight = ops.expand(weight, axis=weight.ndim, times=each.shape[weight.ndim])
+    return weight
 
 
 def paired(loss: Loss, input: Any, target: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 from texpr import ops
 from texpr.nn.core.argument_checks import number
 from texpr.nn.core.layer_operations import broadcast
-from texpr.nn.losses.loss import REDUCTIONS, Loss, as_float, paired
+from texpr.nn.losses.loss import REDUCTIONS, Loss, as_float, paired, weighed_places, wide
 from texpr.nn.modules.distance import PairwiseDistance
 
 
@@ -220,6 +220,14 @@ class KLDivLoss(Loss):
         if self.reduction != "batchmean":
             return super().reduced(each)
         return ops.sum_all(each) / each.shape[0] if each.shape else each
+
+    def weighed(self, input: Any, target: Any, weight: Any) -> Any:
+        """With "batchmean", the weighted sum over the sum of the weights."""
+        if self.reduction != "batchmean":
+            return super().weighed(input, target, weight)
+        each = self.each(input, target)
+        around = weighed_places(weight, each)
+        return ops.sum_all(wide(each * around)) / ops.sum_all(wide(as_float(weight, each)))
 
 
 class MarginRankingLoss(Loss):

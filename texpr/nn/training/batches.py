@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from texpr.ir.dtypes import DType
+from texpr.ir.dtypes import DType, readable
 from texpr.nn.core.inputs import NetworkInput
 from texpr.nn.data import DataLoader, TensorDataset
 from texpr.nn.data.checks import checked_inputs, checked_targets
+from texpr.nn.training.example_weights import Weights, checked_weights, weights_of
 from texpr.support.errors import CallError
 
 
 class Batch(NamedTuple):
-    """Examples and targets; `labels` is what messages about labels count in: the whole array
-    where there is one.
+    """Examples, targets and their weights; `labels` is what messages about labels count in: the
+    whole array where there is one.
     """
 
     x: NetworkInput
     y: NetworkInput
     labels: np.ndarray
+    weight: NetworkInput | None = None
+
+    @property
+    def specs(self) -> tuple[tuple[tuple[int, ...], DType], ...]:
+        """The shapes and dtypes that a program is captured for."""
+        return (self.x.spec, self.y.spec, *([] if self.weight is None else [self.weight.spec]))
 
 
 class Batches:
@@ -36,7 +43,14 @@ class Batches:
 
     @staticmethod
     def of(
-        x: Any, y: Any, dtype: DType | None, labels: bool, batch_size: int, shuffle: bool, seed: int
+        x: Any,
+        y: Any,
+        dtype: DType | None,
+        labels: bool,
+        batch_size: int,
+        shuffle: bool,
+        seed: int,
+        weight: object = None,
     ) -> Batches:
         """Batches of arrays, or of the loader `x` where there is no y.
 
@@ -45,8 +59,15 @@ class Batches:
         """
         if y is not None:
             given = checked_inputs(x, dtype)
-            return _OfArrays(
-                given, checked_targets(y, len(given.array), labels, dtype), batch_size, shuffle, seed
+            count = len(given.array)
+            targets = checked_targets(y, count, labels, dtype)
+            weights = None if weight is None else checked_weights(weight, count, dtype)
+            return _OfArrays(given, targets, weights, batch_size, shuffle, seed)
+        if weight is not None:
+            raise CallError(
+                "weights of examples want arrays as x and y",
+                code="arguments",
+                help="let the loader give triples of examples, targets and weights",
             )
         if not isinstance(x, Iterable) or isinstance(x, np.ndarray | dict | str) or iter(x) is x:
             raise CallError(
@@ -67,15 +88,68 @@ class Batches:
         """The choices that decide the batches, as far as they are known."""
         raise NotImplementedError
 
+    def weighed(self, class_weight: Weights, loss: object) -> Batches:
+        """The same batches with weights of classes beside those of examples."""
+        raise NotImplementedError
+
+    def split(self, share: float) -> tuple[Batches, Batches]:
+        """The batches of some examples, and of a share that is left for validation.
+
+        Raises:
+            CallError: examples that come from a loader, or one of both parts is empty.
+        """
+        raise CallError(
+            "validation_split wants arrays as x and y",
+            code="arguments",
+            help="split the data set, by nn.data.random_split, and pass validation_data=loader",
+        )
+
 
 class _OfArrays(Batches):
-    def __init__(self, x: NetworkInput, y: NetworkInput, batch_size: int, shuffle: bool, seed: int) -> None:
-        self._x, self._y = x, y
-        self._loader = DataLoader(TensorDataset(x.array, y.array), batch_size, shuffle, seed=seed)
+    def __init__(
+        self,
+        x: NetworkInput,
+        y: NetworkInput,
+        weight: NetworkInput | None,
+        batch_size: int,
+        shuffle: bool,
+        seed: int,
+    ) -> None:
+        self._parts = (x, y) if weight is None else (x, y, weight)
+        self._choices = batch_size, shuffle, seed
+        arrays = (part.array for part in self._parts)
+        self._loader = DataLoader(TensorDataset(*arrays), batch_size, shuffle, seed=seed)
+
+    def weighed(self, class_weight: Weights, loss: object) -> Batches:
+        x, y, *weight = self._parts
+        known = readable(*weight[0]) if weight else None
+        found = weights_of(readable(*y), known, class_weight, loss)
+        return _OfArrays(x, y, checked_weights(found, len(x.array), x.dtype), *self._choices)
+
+    def split(self, share: float) -> tuple[Batches, Batches]:
+        count, (_, shuffle, seed) = len(self._parts[0].array), self._choices
+        held = round(count * share)
+        if not 0 < held < count:
+            raise CallError(
+                f"validation_split={share:g} of {count} examples leaves {held} for validation",
+                code="arguments",
+                help="both parts need an example",
+            )
+        order = np.random.default_rng((seed, count)).permutation(count)
+        rows = np.sort(order[held:]), np.sort(order[:held])
+        return self._only(rows[0], shuffle), self._only(rows[1], False)
+
+    def _only(self, rows: np.ndarray, shuffle: bool) -> Batches:
+        """Batches of these examples alone."""
+        x, y, *weight = (p._replace(array=p.array[rows]) for p in self._parts)
+        batch_size, _, seed = self._choices
+        return _OfArrays(x, y, weight[0] if weight else None, batch_size, shuffle, seed)
 
     def __iter__(self) -> Iterator[Batch]:
-        for x, y in self._loader:
-            yield Batch(NetworkInput(x, self._x.dtype), NetworkInput(y, self._y.dtype), self._y.array)
+        dtypes, labels = [part.dtype for part in self._parts], self._parts[1].array
+        for arrays in self._loader:
+            x, y, *weight = map(NetworkInput, arrays, dtypes)
+            yield Batch(x, y, labels, *weight)
 
     @property
     def left(self) -> int:  # type: ignore[override]
@@ -92,18 +166,35 @@ class _OfLoader(Batches):
     def __init__(self, loader: Iterable[Any], dtype: DType | None, labels: bool) -> None:
         self._loader, self._dtype, self._labels = loader, dtype, labels
         self._skipped = 0
+        self._class_weight: tuple[Weights, object] | None = None
+
+    def weighed(self, class_weight: Weights, loss: object) -> Batches:
+        if isinstance(class_weight, str):
+            raise CallError(
+                f"class_weight={class_weight!r} wants arrays as x and y",
+                code="arguments",
+                help="pass the weight of each class: class_weight={0: 1.0, 1: 2.0}",
+            )
+        self._class_weight = class_weight, loss
+        return self
+
+    def _weights(self, y: NetworkInput, given: Sequence[object], count: int) -> list[NetworkInput]:
+        if self._class_weight is None:
+            return [checked_weights(w, count, self._dtype) for w in given]
+        found = weights_of(readable(*y), given[0] if given else None, *self._class_weight)
+        return [checked_weights(found, count, self._dtype)]
 
     def __iter__(self) -> Iterator[Batch]:
         skipped, self._skipped = self._skipped, 0
         for pair in islice(iter(self._loader), skipped, None):
-            if not isinstance(pair, tuple | list) or len(pair) != 2:
+            if not isinstance(pair, tuple | list) or len(pair) not in (2, 3):
                 raise CallError(
                     f"a batch is a {type(pair).__name__}, expected a pair of examples and targets",
                     code="data",
                 )
             x = checked_inputs(pair[0], self._dtype)
             y = checked_targets(pair[1], len(x.array), self._labels, self._dtype)
-            yield Batch(x, y, y.array)
+            yield Batch(x, y, y.array, *self._weights(y, pair[2:], len(x.array)))
 
     @property
     def left(self) -> int | None:  # type: ignore[override]

@@ -13,10 +13,16 @@ from texpr.support.files import write_file
 
 
 class History(dict[str, list[float]]):
-    """Lists of measurements (`loss`, `accuracy`, `val_loss`, ...) with one entry per epoch; a dict.
+    """Lists of measurements (`loss`, `accuracy`, `val_loss`, `lr`, ...) with one entry per epoch; a
+    dict.
 
-    An entry is NaN where something was not measured.
+    An entry is NaN where something was not measured. `lr` is the learning rate at the end of the
+    epoch, of the first group of parameters. Times are no measurements: two trainings with the same
+    numbers are equal.
 
+    Attributes:
+        seconds: of training, for each epoch that was made in this process; else NaN.
+        samples_per_second: of training, for each epoch.
     Raises: nothing of its own.
     Example:
         >>> history = nn.History()
@@ -25,9 +31,28 @@ class History(dict[str, list[float]]):
         ([0.5], 1)
     """
 
-    def add(self, values: Mapping[str, float]) -> None:
-        """Append an epoch."""
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self.seconds, self._samples = [nan] * self.epochs, [0] * self.epochs
+
+    def __reduce__(self) -> tuple:
+        times = {"seconds": self.seconds, "_samples": self._samples}
+        return History, (dict(self),), times
+
+    @property
+    def samples_per_second(self) -> list[float]:
+        """Examples per second of training, for each epoch; NaN where the time is not known."""
+        return [n / t if t > 0 else nan for n, t in zip(self._samples, self.seconds)]
+
+    def add(self, values: Mapping[str, float], seconds: float = nan, samples: int = 0) -> None:
+        """Append an epoch.
+
+        Args:
+            seconds, samples: how long it was trained, on how many examples.
+        """
         epochs = self.epochs
+        self.seconds.append(float(seconds))
+        self._samples.append(samples)
         for name in dict.fromkeys((*self, *values)):
             self.setdefault(name, [nan] * epochs).append(values.get(name, nan))
 

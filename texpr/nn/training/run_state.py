@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -64,9 +65,9 @@ class Run:
     listeners: Sequence[Callback] = ()
     states: list[tuple[str, Any]] = field(default_factory=list)
 
-    def end_epoch(self, values: Mapping[str, float]) -> None:
+    def end_epoch(self, values: Mapping[str, float], seconds: float = nan, examples: int = 0) -> None:
         """An epoch is done."""
-        self.history.add(values)
+        self.history.add(values, seconds, examples)
         self.epoch, self.position, self.skipped, self.measured = self.epoch + 1, 0, 0, Measurements()
 
     def state_dict(self, arrays: dict[str, np.ndarray]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from texpr.nn.core.protocol import ModuleLike
 from texpr.nn.data.checks import as_target, check_labels
 from texpr.nn.losses import Loss
 from texpr.nn.optim import Optimizer
+from texpr.nn.training.example_weights import checked_weights
 from texpr.nn.training.loss_divisor import SUM, Divisor, divisor_of
 from texpr.nn.training.precision import LossScale, MixedCapture, narrow_dtype
 from texpr.runtime.call.signal_guard import deferred_interrupts
@@ -99,19 +100,24 @@ class TrainingStep:
         self._share = Variable(np.float64(1), "share")
         self._parameters: LruCache[list[Parameter]] = LruCache(4)
 
-    def __call__(self, x: object, y: object) -> float:
+    def __call__(self, x: object, y: object, sample_weight: object = None) -> float:
         """Make a step on a batch; the loss before the step.
 
+        Args:
+            sample_weight: how much each example counts; a mean divides by the sum of the weights.
         Raises:
             CallError: a label is out of range, or arrays do not fit the model.
         """
         found = structure(self.model)
         dtype = dtype_of(found)
         given, target = as_input(x, dtype), as_target(y, bool(getattr(self.loss, "labels", False)), dtype)
-        plan = self._planned(given.spec, target.spec, found)
+        inputs = [given, target]
+        if sample_weight is not None:
+            inputs.append(checked_weights(sample_weight, given.array.shape[0], dtype))
+        plan = self._planned(tuple(each.spec for each in inputs), found)
         self.check_labels(target.array, plan)
-        plan.fill(0, given.array)
-        plan.fill(1, target.array)
+        for k, each in enumerate(inputs):
+            plan.fill(k, each.array)
         value = self.compute(plan)
         self.commit(plan)
         return value
@@ -145,7 +151,7 @@ class TrainingStep:
                 code="save",
                 help="save a step in f32 or bf16, of one batch",
             )
-        captured = self._captured(as_input(x, self.model.dtype).spec, as_input(y, self.model.dtype).spec)
+        captured = self._captured([as_input(each, self.model.dtype).spec for each in (x, y)])
         with captured.capture as capture:
             self._append_updates(capture, self._gradients(capture, captured.loss))
         self.optimizer.prepare()
@@ -231,27 +237,27 @@ class TrainingStep:
 
         return self._parameters.get_or_make(plan, found)
 
-    def plan(self, x: Spec, y: Spec) -> LossPlan:
-        """The program for batches of these shapes. Its inputs are x and y, its first results the
-        loss and the output.
+    def plan(self, *inputs: Spec) -> LossPlan:
+        """The program for batches of these shapes. Its inputs are x, y and weights if there are
+        some, its first results the loss and the output.
         """
-        return self._planned(x, y, structure(self.model))
+        return self._planned(inputs, structure(self.model))
 
-    def _planned(self, x: Spec, y: Spec, found: tuple) -> LossPlan:
-        key = x, y, found, self.optimizer.structure()
-        plan = self._plans.get_or_make(key, lambda: self._make(x, y))
+    def _planned(self, inputs: tuple[Spec, ...], found: tuple) -> LossPlan:
+        key = inputs, found, self.optimizer.structure()
+        plan = self._plans.get_or_make(key, lambda: self._make(inputs))
         if plan.clocks != self.optimizer.clocks.those(
             self._updated(plan)
         ):  # another program has updated some of its parameters
             self._plans.forget(key)
-            plan = self._plans.get_or_make(key, lambda: self._make(x, y))
+            plan = self._plans.get_or_make(key, lambda: self._make(inputs))
         return plan
 
-    def _captured(self, x: Spec, y: Spec) -> CapturedLoss:
-        return CapturedLoss.of(self.model, self.loss, x, y, self.narrow)
+    def _captured(self, inputs: Sequence[Spec]) -> CapturedLoss:
+        return CapturedLoss.of(self.model, self.loss, inputs, self.narrow)
 
-    def _make(self, x: Spec, y: Spec) -> LossPlan:
-        captured = self._captured(x, y)
+    def _make(self, inputs: Sequence[Spec]) -> LossPlan:
+        captured = self._captured(inputs)
         with captured.capture as capture:
             gradients = self._gradients(capture, captured.loss)
             if self.accumulate > 1:
@@ -324,23 +330,26 @@ class CapturedLoss:
     divisor: Divisor
 
     @staticmethod
-    def of(model: Module, loss: LossFunction, x: Spec, y: Spec, narrow: DType | None = None) -> CapturedLoss:
+    def of(
+        model: Module, loss: LossFunction, inputs: Sequence[Spec], narrow: DType | None = None
+    ) -> CapturedLoss:
         """Capture a model and a loss for batches of these shapes.
 
         Args:
+            inputs: x, y, and the weights of examples if there are some.
             narrow: the 16 bits of mixed precision; the output is f32 then.
         Raises:
             CallError: the loss is not one float.
         """
         capture = Capture("step") if narrow is None else MixedCapture("step", narrow)
-        given, target = capture.input("x", *x), capture.input("y", *y)
+        given, target, *weight = (capture.input(n, *spec) for n, spec in zip(("x", "y", "w"), inputs))
         with capture:
             output = _output(model, capture, given)
             if not isinstance(output, Symbolic):
                 raise CallError(
                     f"the model gives a {type(output).__name__}, expected one tensor", code="training"
                 )
-            value = loss(output, target)
+            value = _weighed(loss)(output, target, *weight) if weight else loss(output, target)
             if not isinstance(value, Symbolic) or value.shape != () or not value.dtype.is_float:
                 raise CallError(
                     f"the loss is {value!r}, expected one float",
@@ -348,7 +357,7 @@ class CapturedLoss:
                     help="reduce it, such as with texpr.ops.mean_all",
                 )
             is_sum = getattr(loss, "reduction", "mean") == "sum"
-            divisor = SUM if is_sum else divisor_of(value, x[0][0] if x[0] else 1)
+            divisor = SUM if is_sum else divisor_of(value, given.shape[0] if given.shape else 1)
             return CapturedLoss(capture, _wide(value), _wide(output), divisor)
 
     def weight(self, capture: Capture) -> Symbolic:
@@ -381,6 +390,18 @@ class LossPlan(Plan):
         where it is a sum.
         """
         return float(self.value(2)) if self._weight is None else self._weight
+
+
+def _weighed(loss: LossFunction) -> Callable[..., Any]:
+    """The loss with weights of examples."""
+    if not isinstance(loss, Loss):
+        raise CallError(
+            f"{getattr(loss, '__name__', type(loss).__name__)} does not say the loss of each example, which "
+            f"weights want",
+            code="arguments",
+            help="make it a subclass of nn.Loss with `each`",
+        )
+    return loss.weighed
 
 
 def _output(model: Module, capture: Capture, x: Symbolic) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 
 from texpr.graph import Plan
 from texpr.ir.dtypes import readable
-from texpr.nn.core.argument_checks import whole
+from texpr.nn.core.argument_checks import number, whole
 from texpr.nn.core.bounded_cache import LruCache
 from texpr.nn.core.inputs import NetworkInput
 from texpr.nn.core.module import Module, structure
@@ -21,6 +21,7 @@ from texpr.nn.metrics import Metric
 from texpr.nn.optim import Optimizer
 from texpr.nn.training.batches import Batch, Batches
 from texpr.nn.training.callbacks import Callback, Listener, as_callback
+from texpr.nn.training.example_weights import Weights
 from texpr.nn.training.history import History
 from texpr.nn.training.measurements import (
     Measured,
@@ -139,21 +140,32 @@ class Trainer:
         callbacks: Sequence[Listener | Callback] = (),
         *,
         resume: str | Path | None = None,
+        sample_weight: object = None,
+        class_weight: Weights | None = None,
+        validation_split: float = 0.0,
     ) -> History:
         """Train.
 
         Args:
             x, y: examples and targets along axis 0. Floats become the model's dtype; labels are
-            integers. Or x alone: a `DataLoader`, or
-                anything that gives pairs of arrays whenever it is iterated over.
+                integers. Or x alone: a `DataLoader`, or anything that gives pairs of arrays, or
+                triples with weights of examples, whenever it is iterated over.
             batch_size: examples per step; the last step of an epoch takes what is left.
-            validation_data: (x, y) or a loader, evaluated after each epoch as `val_loss` and so on.
+            validation_data: (x, y), (x, y, sample_weight) or a loader, evaluated after each epoch
+                as `val_loss` and so on.
             progress: show a line per epoch.
             callbacks: functions called after each epoch, or callbacks; see
                 `texpr.nn.training.callbacks`.
             resume: a file that `Trainer.save` or `nn.callbacks.Checkpoint` writes. Where it is
                 there, the training goes on from it, bit for bit as if it had never stopped;
                 `epochs` counts those before, too.
+            sample_weight: how much the loss of each example counts, or of each place of its
+                target. A mean divides by the sum of the weights.
+            class_weight: a dict or an array with a weight for each class, or "balanced", which
+                gives all classes one sum of weights. They multiply `sample_weight`, and do not
+                count in validation.
+            validation_split: the share of the examples, drawn at random by the seed, that are not
+                trained on and serve as `validation_data`.
         Returns:
             the means over each epoch, as they were during training, batches weighted by what the
             loss divides by (`TrainingStep`); NaN where nothing was measured. A loss that is a sum
@@ -171,8 +183,10 @@ class Trainer:
             )
         epochs, batch_size = whole("fit", "epochs", epochs, 0), whole("fit", "batch_size", batch_size)
         listeners = sorted(map(as_callback, callbacks), key=lambda c: c.saves)
-        data = self._batches(x, y, batch_size, shuffle)
-        validation = None if validation_data is None else self._validation(validation_data, batch_size)
+        data = self._batches(x, y, batch_size, shuffle, sample_weight)
+        data, validation = self._held_out(data, validation_data, validation_split, batch_size)
+        if class_weight is not None:
+            data = data.weighed(class_weight, self.loss)
         self._batch_size = batch_size
         if resume is not None and Path(resume).exists():
             self._go_on(resume, data.about(), listeners)
@@ -209,17 +223,21 @@ class Trainer:
         self._run = self._loaded = load_run(path, self.model, self.optimizer, self.step)
         self._labels_seen = None
 
-    def evaluate(self, x: object, y: object = None, batch_size: int | None = None) -> dict[str, float]:
+    def evaluate(
+        self, x: object, y: object = None, batch_size: int | None = None, *, sample_weight: object = None
+    ) -> dict[str, float]:
         """Loss and metrics on data, in evaluation mode: what one batch of all examples gives,
         within rounding.
 
         Args:
             x, y: as for `fit`.
             batch_size: that of the last `fit` unless given, so that kernels are there already.
+            sample_weight: as for `fit`; metrics do not take it.
         Raises:
             CallError: data that do not fit the model or each other.
         """
-        return self._measured(self._batches(x, y, self._size("evaluate", batch_size), False))
+        size = self._size("evaluate", batch_size)
+        return self._measured(self._batches(x, y, size, False, sample_weight))
 
     def predict(self, x: object, batch_size: int | None = None) -> np.ndarray:
         """The model's outputs in evaluation mode.
@@ -238,22 +256,33 @@ class Trainer:
     def _size(self, owner: str, batch_size: int | None) -> int:
         return self._batch_size if batch_size is None else whole(owner, "batch_size", batch_size)
 
-    def _batches(self, x: object, y: object, batch_size: int, shuffle: bool) -> Batches:
-        return Batches.of(
-            x, y, self.model.dtype, bool(getattr(self.loss, "labels", False)), batch_size, shuffle, self._seed
-        )
+    def _batches(
+        self, x: object, y: object, batch_size: int, shuffle: bool, weight: object = None
+    ) -> Batches:
+        labels = bool(getattr(self.loss, "labels", False))
+        return Batches.of(x, y, self.model.dtype, labels, batch_size, shuffle, self._seed, weight)
+
+    def _held_out(
+        self, data: Batches, given: Any, share: float, batch_size: int
+    ) -> tuple[Batches, Batches | None]:
+        """The data to train on, and those of validation."""
+        if not share:
+            return data, None if given is None else self._validation(given, batch_size)
+        if given is not None:
+            raise CallError("fit has both validation_data and validation_split", code="arguments")
+        return data.split(number("fit", "validation_split", share, 0.0, 1.0))
 
     def _validation(self, data: Any, batch_size: int) -> Batches:
         if isinstance(data, Iterable) and not isinstance(data, tuple | list | np.ndarray | dict | str):
             return self._batches(data, None, batch_size, False)
-        if not (isinstance(data, tuple | list) and len(data) == 2):
+        if not (isinstance(data, tuple | list) and len(data) in (2, 3)):
             raise CallError(
                 "validation_data is no pair of examples and targets",
                 code="arguments",
                 help="validation_data=(xv, yv)",
             )
-        x, y = data
-        return self._batches(x, y, batch_size, False)
+        x, y, *weight = data
+        return self._batches(x, y, batch_size, False, *weight)
 
     def _go_on(self, path: str | Path, data: dict[str, int], listeners: Sequence[Callback]) -> None:
         """Load a training and begin; where one of both is refused, everything stays as it is."""
@@ -291,6 +320,8 @@ class Trainer:
             data.go_to(run.first_epoch + run.epoch, run.position)
             for batch in shown.batches(run.epoch, data, data.left):
                 loss = self._train_on(batch, run)
+                shown.examples += len(batch.x.array)
+            shown.trained()
             if self.step.pending:
                 self._counted(self.step.flush, loss, run)
             if not run.position:
@@ -304,8 +335,9 @@ class Trainer:
                 values["skipped"] = float(run.skipped)
             if validation is not None:
                 values |= {f"val_{n}": v for n, v in self._measured(validation).items()}
+            values["lr"] = self.optimizer.lr
             with deferred_interrupts:
-                run.end_epoch(values)
+                run.end_epoch(values, *shown.took)
             shown.epoch(run.epoch - 1, values)
             for listener in listeners:
                 run.ended |= listener.on_epoch_end(self, run.epoch - 1, values) is True
@@ -337,14 +369,14 @@ class Trainer:
         )
 
     def _train_on(self, batch: Batch, run: Run) -> float:
-        plan = self.step.plan(batch.x.spec, batch.y.spec)
+        plan = self.step.plan(*batch.specs)
         self._check_labels(batch, plan)
         _fill(plan, batch)
         loss = self.step.compute(plan)
         counts = isfinite(loss) or self.on_nan == "ignore" or (self.step.accumulate > 1 and not plan.weight())
         assigns = counts or self.step.loss_scale is not None
         if not assigns and self.on_nan == "raise":
-            counted = counted_targets(readable(*batch.y), self.loss)
+            counted = plan.weight() and counted_targets(readable(*batch.y), self.loss)
             raise self._not_finite(loss, batch.x, run.epoch) if counted else self._nothing_counts(run.epoch)
         metrics = self._metrics(plan, batch) if counts else _NOTHING
 
@@ -401,11 +433,9 @@ class Trainer:
 
     def _evaluation(self, batch: Batch) -> LossPlan:
         def make() -> LossPlan:
-            return LossPlan(
-                CapturedLoss.of(self.model, self.loss, batch.x.spec, batch.y.spec, self.step.narrow)
-            )
+            return LossPlan(CapturedLoss.of(self.model, self.loss, batch.specs, self.step.narrow))
 
-        return self._evaluations.get_or_make((batch.x.spec, batch.y.spec, structure(self.model)), make)
+        return self._evaluations.get_or_make((batch.specs, structure(self.model)), make)
 
 
 def _check_parts(model: object, loss: object, optimizer: object) -> None:
@@ -451,6 +481,8 @@ _NOTHING = Measured({}, {})
 def _fill(plan: Plan, batch: Batch) -> None:
     plan.fill(0, batch.x.array)
     plan.fill(1, batch.y.array)
+    if batch.weight is not None:
+        plan.fill(2, batch.weight.array)
 
 
 class _Evaluating:

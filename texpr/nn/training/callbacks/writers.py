@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from math import inf, isnan
 from pathlib import Path
 from typing import IO, Any
 
@@ -23,11 +24,16 @@ class Checkpoint(Callback):
     or the new one.
 
     Args:
+        path: the file.
         every: save after so many updates as well.
         monitor: save only after epochs in which this measurement is better than ever before.
         mode: "min" or "max": which is better.
+        keep: keep so many epochs in files of their own, `run-0007.safetensors` for epoch 7 beside
+            `run.safetensors`: the newest, or with `monitor` the best ones. Older ones of this
+            training are deleted.
     Raises:
         MissingExtra: safetensors is not installed.
+        CallError: an argument out of its range, or `monitor` is not measured.
     Example:
         >>> model = nn.Linear(2, 1)
         >>> trainer = nn.Trainer(model, nn.MSELoss(), nn.optim.SGD(model.parameters(), lr=0.1))
@@ -41,29 +47,63 @@ class Checkpoint(Callback):
     saves = True
 
     def __init__(
-        self, path: str | Path, every: int | None = None, monitor: str | None = None, mode: str = "min"
+        self,
+        path: str | Path,
+        every: int | None = None,
+        monitor: str | None = None,
+        mode: str = "min",
+        keep: int | None = None,
     ) -> None:
         self.path, self.monitor = Path(path), monitor
         self.every = None if every is None else whole("Checkpoint", "every", every)
+        self.keep = None if keep is None else whole("Checkpoint", "keep", keep)
         self._best = Best("Checkpoint", mode)
+        self._kept: list[tuple[float, int]] = []
+        """Values, the smaller the better, and epochs (from 1) of the files, best first."""
         require_safetensors("writing weights")  # before the training, not after its first epoch
+
+    def on_train_begin(self, trainer: TrainerLike) -> None:
+        if trainer.epoch == 0:
+            self._kept, self._best.value = [], inf
 
     def on_step_end(self, trainer: TrainerLike, step: int, values: Mapping[str, float]) -> None:
         if self.every is not None and step % self.every == 0:
             trainer.save(self.path)
 
     def on_epoch_end(self, trainer: TrainerLike, epoch: int, values: Mapping[str, float]) -> None:
-        if self.monitor is None or self._best.improves(measured(self, self.monitor, values)):
+        improves = self.monitor is None or self._best.improves(measured(self, self.monitor, values))
+        dropped = None if self.keep is None else self._rank(epoch + 1, values)
+        if improves:
             trainer.save(self.path)
+        if dropped == epoch + 1 or self.keep is None:
+            return
+        trainer.save(self.file(epoch + 1))
+        if dropped is not None:
+            self.file(dropped).unlink(missing_ok=True)
+
+    def file(self, epoch: int) -> Path:
+        """The file of an epoch, counted from 1."""
+        return self.path.with_name(f"{self.path.stem}-{epoch:04}{self.path.suffix}")
+
+    def _rank(self, epoch: int, values: Mapping[str, float]) -> int | None:
+        """Take an epoch among those that are kept; the epoch that leaves, if there are too many."""
+        value = -float(epoch) if self.monitor is None else measured(self, self.monitor, values)
+        value = -value if self.monitor is not None and self._best.mode == "max" else value
+        self._kept = sorted([*self._kept, (inf if isnan(value) else value, epoch)])
+        assert self.keep is not None
+        return self._kept.pop()[1] if len(self._kept) > self.keep else None
 
     def key(self) -> str:
         return f"Checkpoint({self.monitor}, {self._best.mode})"
 
     def state_dict(self) -> dict[str, Any]:
-        return {} if self.monitor is None else {"best": self._best.value}
+        best = {} if self.monitor is None else {"best": self._best.value}
+        return best if self.keep is None else {**best, "kept": self._kept}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        self._best.load(state_dict["best"])
+        if "best" in state_dict:
+            self._best.load(state_dict["best"])
+        self._kept = [(float(value), int(epoch)) for value, epoch in state_dict.get("kept", ())]
 
 
 class _Log(Callback):
@@ -113,7 +153,7 @@ class CSVLog(_Log):
         >>> x, y = np.ones((8, 2), np.float32), np.ones((8, 1), np.float32)
         >>> history = trainer.fit(x, y, epochs=2, progress=False, callbacks=[nn.callbacks.CSVLog("log.csv")])
         >>> open("log.csv").readline().strip()
-        'epoch,loss'
+        'epoch,loss,lr'
     """
 
     def __init__(self, path: str | Path) -> None:
