@@ -232,7 +232,12 @@ def trainer(loss: nn.Loss, *metrics: object) -> nn.Trainer:
             "error[metric]: the metric `confusion_matrix` is an array, which no history holds\n"
             "  help: call it on arrays: metric(trainer.predict(x), y)",
         ),
-        (CE, "f2", "error[arguments]: there is no metric 'f2'\n  help: did you mean `f1`?"),
+        (
+            CE,
+            "f2",
+            "error[arguments]: there is no metric 'f2'\n  help: known are accuracy, auc, f1, mae, mse, perplexity, precision, "
+            "r2, recall, rmse",
+        ),
         (
             CE,
             m.F1,

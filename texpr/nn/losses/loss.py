@@ -143,7 +143,7 @@ def paired(loss: Loss, input: Any, target: Any) -> Any:
 
 
 def _way_out(output: tuple[int, ...], target: tuple[int, ...]) -> str:
-    """How a target of a shape gets that of the output."""
+    """Help for a target of another shape than the output."""
     if output == (*target, 1):
         return (
             "give the target an axis: y[:, None]"

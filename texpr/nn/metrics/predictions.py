@@ -1,4 +1,4 @@
-"""How outputs and targets are read: as yes and no, as several labels, or as one class of many."""
+"""Readings of outputs and targets: as yes and no, as several labels, or as one class of many."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Reading(NamedTuple):
 
 
 class Predictions:
-    """What a loss says about outputs and targets.
+    """Meaning of outputs and targets for a loss.
 
     Classes lie on axis 1, as in the losses, or on the last axis where only that fits. Targets are
     class numbers, or numbers for every class, such as probabilities. One output per place, or a

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from texpr.nn import metrics as library
+from texpr.nn import metrics
 from texpr.nn.metrics.metric import Metric, State, arrays_of
 from texpr.nn.training.callback_states import packed, unpacked
 from texpr.support.errors import CallError
@@ -21,16 +21,16 @@ and its weight beside other batches.
 """
 
 METRICS: dict[str, Callable[[], Metric]] = {
-    "accuracy": lambda: library.Accuracy(),
-    "auc": lambda: library.AUC(),
-    "f1": lambda: library.F1(),
-    "mae": lambda: library.MAE(),
-    "mse": lambda: library.MSE(),
-    "perplexity": lambda: library.Perplexity(),
-    "precision": lambda: library.Precision(),
-    "r2": lambda: library.R2(),
-    "recall": lambda: library.Recall(),
-    "rmse": lambda: library.RMSE(),
+    "accuracy": lambda: metrics.Accuracy(),
+    "auc": lambda: metrics.AUC(),
+    "f1": lambda: metrics.F1(),
+    "mae": lambda: metrics.MAE(),
+    "mse": lambda: metrics.MSE(),
+    "perplexity": lambda: metrics.Perplexity(),
+    "precision": lambda: metrics.Precision(),
+    "r2": lambda: metrics.R2(),
+    "recall": lambda: metrics.Recall(),
+    "rmse": lambda: metrics.RMSE(),
 }
 """Metrics by name. `top_5_accuracy` and its like are metrics too."""
 
@@ -90,9 +90,9 @@ def _made(given: object, loss: object) -> Metric | MetricFunction:
 def _by_name(name: str) -> Metric:
     top = _TOP.fullmatch(name)
     if top is not None:
-        return library.Accuracy(int(top[1]))
+        return metrics.Accuracy(int(top[1]))
     if name == "confusion_matrix":
-        return library.ConfusionMatrix()
+        return metrics.ConfusionMatrix()
     if name not in METRICS:
         raise CallError(f"there is no metric {name!r}", code="arguments", help=did_you_mean(name, METRICS))
     return METRICS[name]()
@@ -218,7 +218,7 @@ class Measurements:
         return found
 
     def state_dict(self, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-        """What was measured so far, as JSON has it; arrays are added to `arrays`."""
+        """Measurements so far, as JSON has them; arrays are added to `arrays`."""
         states = {name: arrays_of(state) for name, state in self._states.items()}
         return {"averages": self.averages.state_dict(), "metrics": packed(states, "metrics", arrays)}
 

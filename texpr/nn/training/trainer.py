@@ -48,11 +48,11 @@ class Trainer:
         model: called on batches; examples lie along axis 0.
         loss: of output and target, such as `CrossEntropyLoss()`.
         optimizer: over the parameters to train.
-        metrics: names, such as "accuracy", "top_5_accuracy", "precision", "recall", "f1", "auc",
-            "mae", "mse", "rmse", "r2" and "perplexity"; `nn.Metric`s; or functions of outputs and
-            targets, arrays of NumPy's, that give a mean over targets, or a pair of a mean and its
-            weight beside other batches. A list, or by names. Metrics are of the whole epoch, means
-            of functions over its batches. Ignored labels do not count, sample weights neither.
+        metrics: a list, or a dict by names. Each is a name ("accuracy", "top_5_accuracy",
+            "precision", "recall", "f1", "auc", "mae", "mse", "rmse", "r2", "perplexity"), an
+            `nn.Metric`, or a function of outputs and targets. Functions get NumPy's arrays of a
+            batch. They give a mean over targets, or a pair of a mean and its weight beside other
+            batches. Ignored labels do not count, and sample weights neither.
         seed: of the order of examples.
         on_nan: what happens when a step's loss is NaN or infinite. "raise": the parameters keep
             their values and the message names the step and the layer. "skip": the parameters keep
