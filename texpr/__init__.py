@@ -206,6 +206,14 @@ def __getattr__(name: str) -> Any:
     """Find a public name where it is defined, and keep it."""
     if name.startswith("__"):
         raise AttributeError(f"texpr has no `{name}`")
+    try:
+        return _found(name)
+    except AttributeError as error:
+        import_module("texpr.support.tracebacks").hide_frames(error)
+        raise
+
+
+def _found(name: str) -> Any:
     if name in __all__:
         place = "support.errors" if name.endswith(("Error", "Warning")) else _ELSEWHERE.get(name, "compiler")
         found = getattr(import_module(f"texpr.{place}"), name)

@@ -77,6 +77,7 @@ EXAMPLES = {
     "fma": "with tx.options(fma=True):\n    print(tx.schedule(ops.gelu_tanh).auto().script())",
     "device": "with tx.options(device='cpu'):\n    x = tx.tensor(np.ones(4, 'f4'))",
     "guard": "with tx.options(guard='end'):\n    kernel = tx.schedule(ops.relu).compile()",
+    "traceback": "with tx.options(traceback='full'):\n    ops.relu(np.ones(4, 'f4'))",
 }
 WRONG = {
     "threads": "threads=0",
@@ -94,6 +95,7 @@ WRONG = {
     "fma": "fma=None",
     "device": "device='gpu 0'",
     "guard": "guard='middle'",
+    "traceback": "traceback='long'",
 }
 """A value that is refused, by option."""
 

@@ -13,6 +13,7 @@ from texpr.ir.interpreter.tensor import interpret
 from texpr.ir.tensor import Invoke, Program
 from texpr.passes.tensor.promote_to_f64 import widened
 from texpr.support.errors import CheckError
+from texpr.support.tracebacks import boundary
 
 _STEP = 1e-6
 MODES = 1e-10
@@ -31,6 +32,7 @@ class Errors(NamedTuple):
     modes: float
 
 
+@boundary
 def check_grad(
     operator: Op, *arrays: object, directions: int = 4, tolerance: float = 1e-6, **options: object
 ) -> float:

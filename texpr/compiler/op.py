@@ -36,6 +36,7 @@ from texpr.support.elsewhere import OPERATOR, argument
 from texpr.support.errors import CallError, CheckError, CompileError, Error, ScheduleError
 from texpr.support.late import late
 from texpr.support.suggest import did_you_mean, known_arguments, suggests
+from texpr.support.tracebacks import boundary, hide_frames
 from texpr.support.warn import warn
 
 if TYPE_CHECKING:
@@ -108,11 +109,15 @@ class Op(callable.Callable):
 
     def _dispatch(self, *arrays: object, **options: object) -> object:
         """Compute it, or record it for tensors: these may have recorded such a call before."""
-        if arrays and options.get("out") is None:
-            recorded = getattr(type(arrays[0]), "recorded_call", None)
-            if recorded is not None:
-                return recorded(arrays[0], self._unrecorded, arrays[1:], options)
-        return self._general(*arrays, **options)
+        try:
+            if arrays and options.get("out") is None:
+                recorded = getattr(type(arrays[0]), "recorded_call", None)
+                if recorded is not None:
+                    return recorded(arrays[0], self._unrecorded, arrays[1:], options)
+            return self._general(*arrays, **options)
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     def _general(self, *arrays: object, **options: object) -> object:
         """Compute it. Constants and `out=` by name; inputs by position or name. Native code is
@@ -546,6 +551,7 @@ def _operator(name: str, found: Declarations, uses: Uses) -> Op:
     return Op(declared.signature, partial(found.program, name), origin, declared.text)
 
 
+@boundary
 def interpret(operator: Op, *arrays: object, **options: object) -> object:
     """Reference meaning of an operator: what every compiled kernel must equal, computed slowly.
 

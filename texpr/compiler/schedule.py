@@ -31,9 +31,11 @@ from texpr.support.elsewhere import SCHEDULE
 from texpr.support.errors import CallError, ScheduleError
 from texpr.support.instrumentation import timed
 from texpr.support.suggest import suggests
+from texpr.support.tracebacks import boundary
 from texpr.targets import Target, find_target
 
 
+@boundary
 def schedule(op, **options: object) -> Schedule:
     """Naive loop nest of an operator, to be scheduled.
 

@@ -24,6 +24,7 @@ from texpr.ir.shapes import evaluate_size
 from texpr.ir.tensor import Invoke, Program
 from texpr.ir.traverse import kept_statements, variables
 from texpr.support.errors import CallError
+from texpr.support.tracebacks import boundary
 
 Constants = Sequence[tuple[str, object]]
 Address = int | Callable[[tuple[str, ...], tuple[int, ...]], int | None]
@@ -31,6 +32,7 @@ _FUNCTIONS: dict[str, Callable[..., object]] = {}
 _ADDRESSES: dict[str, Address] = {}
 
 
+@boundary
 def register_extern(
     name: str,
     function: Callable[..., object] | None = None,

@@ -19,6 +19,7 @@ from texpr.nn.core.module import Module, compare_states
 from texpr.support.errors import CallError, CheckpointError
 from texpr.support.extras import needs
 from texpr.support.files import read_file, write_file
+from texpr.support.tracebacks import boundary
 
 _DTYPES = {
     "F64": "float64",
@@ -40,6 +41,7 @@ _DTYPES = {
 _AS_BITS = {name: t for t, name in ML_DTYPES.items()}
 
 
+@boundary
 def save(model: Module, path: str | Path) -> None:
     """Write all parameters of a model under their dotted names, in the format safetensors.
 
@@ -66,6 +68,7 @@ def save(model: Module, path: str | Path) -> None:
     write_file(path, _serialized(arrays, {"format": "np"}))
 
 
+@boundary
 def load(
     model: Module, path: str | Path, strict: bool = True, check_finite: bool = False
 ) -> tuple[list[str], list[str]]:

@@ -10,8 +10,10 @@ from texpr.nn.core import pytree
 from texpr.nn.core.inputs import as_input
 from texpr.nn.core.module import Module, as_symbolic
 from texpr.support.errors import CompileError
+from texpr.support.tracebacks import boundary
 
 
+@boundary
 def export(
     model: Module,
     path: str | Path,

@@ -17,6 +17,7 @@ from texpr.graph.lazy.random_numbers import manual_seed as manual_seed
 from texpr.ir.dtypes import stored
 from texpr.support.errors import CallError
 from texpr.support.suggest import suggest_names
+from texpr.support.tracebacks import boundary
 
 Filled = TypeVar("Filled", Variable, np.ndarray)
 
@@ -30,6 +31,7 @@ def _fill(tensor: Filled, values: object) -> Filled:
     return tensor
 
 
+@boundary
 def uniform_(tensor: Filled, a: float = 0.0, b: float = 1.0) -> Filled:
     """Uniform distribution over `a <= x < b`.
 
@@ -44,6 +46,7 @@ def uniform_(tensor: Filled, a: float = 0.0, b: float = 1.0) -> Filled:
     return _fill(tensor, generator().uniform(a, b, tensor.shape))
 
 
+@boundary
 def normal_(tensor: Filled, mean: float = 0.0, std: float = 1.0) -> Filled:
     """Normal distribution.
 
@@ -58,6 +61,7 @@ def normal_(tensor: Filled, mean: float = 0.0, std: float = 1.0) -> Filled:
     return _fill(tensor, generator().normal(mean, std, tensor.shape))
 
 
+@boundary
 def trunc_normal_(
     tensor: Filled, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0
 ) -> Filled:
@@ -84,6 +88,7 @@ def trunc_normal_(
     return _fill(tensor, values)
 
 
+@boundary
 def constant_(tensor: Filled, val: float) -> Filled:
     """Constant: all elements `val`.
 
@@ -96,6 +101,7 @@ def constant_(tensor: Filled, val: float) -> Filled:
     return _fill(tensor, val)
 
 
+@boundary
 def ones_(tensor: Filled) -> Filled:
     """Constant 1.
 
@@ -108,6 +114,7 @@ def ones_(tensor: Filled) -> Filled:
     return _fill(tensor, 1)
 
 
+@boundary
 def zeros_(tensor: Filled) -> Filled:
     """Constant 0.
 
@@ -120,6 +127,7 @@ def zeros_(tensor: Filled) -> Filled:
     return _fill(tensor, 0)
 
 
+@boundary
 def eye_(tensor: Filled) -> Filled:
     """Unit matrix.
 
@@ -135,6 +143,7 @@ def eye_(tensor: Filled) -> Filled:
     return _fill(tensor, np.eye(rows, columns))
 
 
+@boundary
 def dirac_(tensor: Filled, groups: int = 1) -> Filled:
     """Identity of a convolution: 1 in the middle of the window for equal channels, as many as there
     are.
@@ -178,6 +187,7 @@ def fans(shape: Sequence[int]) -> tuple[int, int]:
     return shape[1] * prod(shape[2:]), shape[0] * prod(shape[2:])
 
 
+@boundary
 def xavier_uniform_(tensor: Filled, gain: float = 1.0) -> Filled:
     """Glorot initialization: uniform within `gain sqrt(6 / (fan in + fan out))`.
 
@@ -197,6 +207,7 @@ def xavier_uniform_(tensor: Filled, gain: float = 1.0) -> Filled:
     return uniform_(tensor, -bound, bound)
 
 
+@boundary
 def xavier_normal_(tensor: Filled, gain: float = 1.0) -> Filled:
     """Glorot initialization: normal with deviation `gain sqrt(2 / (fan in + fan out))`.
 
@@ -215,6 +226,7 @@ def xavier_normal_(tensor: Filled, gain: float = 1.0) -> Filled:
     return normal_(tensor, 0.0, gain * sqrt(2 / sum(fans(tensor.shape))))
 
 
+@boundary
 def kaiming_uniform_(
     tensor: Filled, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu"
 ) -> Filled:
@@ -237,6 +249,7 @@ def kaiming_uniform_(
     return uniform_(tensor, -bound, bound)
 
 
+@boundary
 def kaiming_normal_(
     tensor: Filled, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu"
 ) -> Filled:
@@ -264,6 +277,7 @@ def _deviation(shape: Sequence[int], a: float, mode: str, nonlinearity: str) -> 
     return calculate_gain(nonlinearity, a) / sqrt(max(1, fans(shape)[mode == "fan_out"]))
 
 
+@boundary
 def orthogonal_(tensor: Filled, gain: float = 1) -> Filled:
     """Orthogonal rows, or columns where there are fewer: the Q of a random matrix.
 
@@ -289,6 +303,7 @@ def orthogonal_(tensor: Filled, gain: float = 1) -> Filled:
     return _fill(tensor, gain * (q.T if rows < columns else q).reshape(tensor.shape))
 
 
+@boundary
 def sparse_(tensor: Filled, sparsity: float, std: float = 0.01) -> Filled:
     """Sparse initialization: normal, but for the share `sparsity` of each column, which is 0.
 
@@ -311,6 +326,7 @@ def sparse_(tensor: Filled, sparsity: float, std: float = 0.01) -> Filled:
     return _fill(tensor, values)
 
 
+@boundary
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """Gain of a nonlinearity: the factor that makes up for its shrinking of the deviation, as torch
     has it.

@@ -19,8 +19,10 @@ from texpr.onnx.read import all_nodes, array_of, opsets, read_model, without_dat
 from texpr.onnx.values import Known, NeedsValue, NoTensors, Nothing
 from texpr.support.errors import CallError, CheckpointError
 from texpr.support.frozen_dataclass import frozen
+from texpr.support.tracebacks import boundary
 
 
+@boundary
 def load(source: Any, dims: Mapping[str, int] | None = None) -> OnnxModel:
     """Model in ONNX as a module.
 

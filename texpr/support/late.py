@@ -72,6 +72,15 @@ class _Package(ModuleType):
     """
 
     def __getattr__(self, name: str) -> Any:
+        try:
+            return self._offered(name)
+        except AttributeError as error:
+            from texpr.support.tracebacks import hide_frames
+
+            hide_frames(error)
+            raise
+
+    def _offered(self, name: str) -> Any:
         place = _places(self).get(name) if name[:2] != "__" else None
         if place is None:
             missing: Callable[[str], Any] | None = vars(self).get("__getattr__")

@@ -23,6 +23,7 @@ from texpr.support.errors import CallError
 from texpr.support.frozen_dataclass import frozen
 from texpr.support.spelling import nearest
 from texpr.support.suggest import did_you_mean
+from texpr.support.tracebacks import boundary, follow
 
 
 def _cores() -> int:
@@ -79,6 +80,8 @@ class Options:
             directly behind one. "" or False: none. An access outside ends the process.
         reassociate: captured programs may be rewritten by laws of real numbers that do not hold for
             floats bit for bit.
+        traceback: "short": errors that texpr raises on purpose end at the line of the user's program that
+            led to them. "full": frames of the package are shown too.
     """
 
     threads: int = field(default_factory=_cores)
@@ -96,6 +99,7 @@ class Options:
     fma: bool = False
     device: str = "cpu"
     guard: str = ""
+    traceback: Literal["short", "full"] = "short"
 
 
 NAMES = tuple(f.name for f in fields(Options))
@@ -179,6 +183,12 @@ def _guard(value: object) -> str:
     return str(found)
 
 
+def _traceback(value: object) -> str:
+    if value not in ("short", "full"):
+        raise ValueError("`short` or `full`")
+    return str(value)
+
+
 _CHECKS: dict[str, Callable[[object], object]] = {
     "threads": _positive,
     "cache_dir": _directory,
@@ -195,6 +205,7 @@ _CHECKS: dict[str, Callable[[object], object]] = {
     "fma": _switch,
     "device": _device,
     "guard": _guard,
+    "traceback": _traceback,
 }
 
 
@@ -259,6 +270,9 @@ def current() -> Options:
     """The options that hold here."""
     local = _local.get()
     return replace(_of_process(), **local) if local else _of_process()  # type: ignore[arg-type]
+
+
+follow(lambda: current().traceback)
 
 
 def origin(name: str) -> str:
@@ -367,6 +381,7 @@ class Scope:
         return repr(current())
 
 
+@boundary
 def options(**changes: object) -> Scope:
     """Change options for the process, or, with `with`, for a block.
 

@@ -15,6 +15,7 @@ from texpr.support.elsewhere import argument
 from texpr.support.errors import CallError
 from texpr.support.late import late
 from texpr.support.spelling import nearest
+from texpr.support.tracebacks import boundary, forwards, hide_frames
 
 if TYPE_CHECKING:
     import difflib
@@ -25,6 +26,7 @@ _MOST_LISTED = 12
 _MOST_FAMILY = 4
 _ONE_LETTER = 0.85
 """Two names are as alike as if one letter were mistyped."""
+_CONTAINER = frozenset({"__getitem__", "__setitem__", "__delitem__", "__len__", "__iter__"})
 F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=type)
 
@@ -103,6 +105,7 @@ def suggest_names(module: str, elsewhere: Mapping[str, str] | None = None) -> No
     it: for them such names are mistakes.
     """
 
+    @boundary
     def __getattr__(name: str) -> NoReturn:
         raise UnknownName(module, name, lambda: did_you_mean(name, _public(module), elsewhere))
 
@@ -127,13 +130,17 @@ def suggests(elsewhere: Mapping[str, str]) -> Callable[[C], C]:
 
     def __getattr__(self: object, name: str) -> Any:
         kind = type(self)
-        if name[:2] != "__" and hasattr(kind, name):
-            return object.__getattribute__(self, name)
-        raise UnknownName(kind.__name__, name, lambda: did_you_mean(name, _names_of(self), elsewhere))
+        try:
+            if name[:2] != "__" and hasattr(kind, name):
+                return object.__getattribute__(self, name)
+            raise UnknownName(kind.__name__, name, lambda: did_you_mean(name, _names_of(self), elsewhere))
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     def changed(kind: C) -> C:
         for name, method in list(vars(kind).items()):
-            if isinstance(method, FunctionType) and (name == "__init__" or name[0] != "_"):
+            if isinstance(method, FunctionType) and (name == "__init__" or _is_public(name)):
                 setattr(kind, name, known_arguments(method))
         kind.__getattr__ = __getattr__  # type: ignore[attr-defined]
         return kind
@@ -148,27 +155,42 @@ class KnowsArguments:
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if "__init__" in vars(cls):
-            cls.__init__ = known_arguments(cls.__init__)
+        own = cls.__module__.partition(".")[0] == __name__.partition(".")[0]
+        for name, method in list(vars(cls).items()):
+            if name == "__init__" or own and isinstance(method, FunctionType) and _is_public(name):
+                setattr(cls, name, known_arguments(method))
+
+
+def _is_public(name: str) -> bool:
+    return name[0] != "_" or name in _CONTAINER
 
 
 def known_arguments(function: F) -> F:
-    """Refuse arguments by name that a function does not have, with the one that was meant."""
+    """Refuse arguments by name that a function does not have, with the one that was meant. Its
+    errors end at its caller (`texpr.support.tracebacks`).
+    """
     code = getattr(
         function, "__code__", None
     )  # inspect.signature takes twenty times as long, and modules have hundreds of functions
-    if code is None or hasattr(function, "__wrapped__") or code.co_flags & CO_VARKEYWORDS:
+    if code is None or hasattr(function, "__wrapped__"):
         return function
+    if code.co_flags & CO_VARKEYWORDS:
+        return boundary(function)
     known = frozenset(
         code.co_varnames[code.co_posonlyargcount : code.co_argcount + code.co_kwonlyargcount]
     ) - {"self"}
 
+    @forwards
     @wraps(function)
     def called(*arguments: Any, **named: Any) -> Any:
-        if named and not named.keys() <= known:
-            owner = type(arguments[0]).__name__ if function.__name__ == "__init__" else function.__name__
-            raise unknown_argument(owner, next(n for n in named if n not in known), known)
-        return function(*arguments, **named)
+        try:
+            if named and not named.keys() <= known:
+                owner = type(arguments[0]).__name__ if function.__name__ == "__init__" else function.__name__
+                raise unknown_argument(owner, next(n for n in named if n not in known), known)
+            return function(*arguments, **named)
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     return called  # type: ignore[return-value]
 

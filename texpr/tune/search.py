@@ -22,6 +22,7 @@ from texpr.support.errors import CallError, Error, ResourceError, ScheduleError
 from texpr.support.frozen_dataclass import frozen
 from texpr.support.options import current
 from texpr.support.progress import bar
+from texpr.support.tracebacks import boundary
 from texpr.targets import find_target
 from texpr.tune.features import describe
 from texpr.tune.learned_model import Model
@@ -93,6 +94,7 @@ class Tuned:
         return found
 
 
+@boundary
 def tune(
     op: Op,
     *,

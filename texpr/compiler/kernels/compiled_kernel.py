@@ -26,6 +26,7 @@ from texpr.runtime.call.fast_path import make_callable
 from texpr.runtime.call.spec import Form
 from texpr.support.once import once
 from texpr.support.suggest import suggests
+from texpr.support.tracebacks import hide_frames
 from texpr.targets import Target, symbol_of
 
 MOST_SHAPES = 1024
@@ -116,6 +117,13 @@ class CompiledKernel(CodeListings, callable.Callable):
         Raises:
             CallError: arguments that do not fit.
         """
+        try:
+            return self._called(arrays, options)
+        except Exception as error:
+            hide_frames(error)
+            raise
+
+    def _called(self, arrays: tuple[object, ...], options: dict[str, object]) -> object:
         inputs = self.program.inputs
         try:
             shapes = tuple(a.shape for a in arrays[: len(inputs)])  # type: ignore[attr-defined]

@@ -17,6 +17,7 @@ from texpr.graph.arrays.promotion import named, of_elementary, of_quotient, of_s
 from texpr.ir.dtypes import BOOL, F32, I32, I64, DType, accumulator, from_numpy, int_range, numpy_dtype
 from texpr.ir.shapes import Shape
 from texpr.support.errors import CallError
+from texpr.support.tracebacks import boundary
 
 
 def is_operand(value: object) -> bool:
@@ -143,6 +144,7 @@ def test(name: str, x: Any) -> Any:
     return elementwise(name, f"{name}({{0}})", (x,), of_elementary(dtype_of(x)), BOOL)
 
 
+@boundary
 def where(condition: object, a: object, b: object) -> Any:
     """Elements of `a` where the condition holds, of `b` elsewhere; all three broadcast.
 

@@ -21,6 +21,7 @@ from texpr.support.elsewhere import TENSOR
 from texpr.support.errors import CallError
 from texpr.support.shaped import Shaped
 from texpr.support.suggest import suggests
+from texpr.support.tracebacks import boundary, hide_frames
 
 Axis = int | tuple[int, ...] | list[int] | None
 
@@ -33,9 +34,11 @@ class ArrayOperators(Recorded):
     dtype: DType
     __hash__ = object.__hash__
 
+    @boundary
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: object) -> Any:
         return ufuncs.apply_ufunc(ufunc.__name__, method, inputs, options)
 
+    @boundary
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
         return numpy_dispatch.dispatch(function, arguments, options)
 
@@ -95,9 +98,11 @@ class ArrayOperators(Recorded):
     def __rpow__(self, other: object) -> Self:
         return binary.apply_binary("power", other, self)
 
+    @boundary
     def __divmod__(self, other: object) -> tuple[Self, Self]:
         return self // other, self % other
 
+    @boundary
     def __rdivmod__(self, other: object) -> tuple[Self, Self]:
         return binary.apply_binary("floor_divide", other, self), binary.apply_binary("remainder", other, self)
 
@@ -195,7 +200,11 @@ class ArrayOperators(Recorded):
 
     def __len__(self) -> int:
         if not self.shape:
-            raise TypeError("a single number has no length")
+            try:
+                raise TypeError("a single number has no length")
+            except TypeError as error:
+                hide_frames(error)
+                raise
         return self.shape[0]
 
 

@@ -23,6 +23,7 @@ from texpr.graph.arrays.recorded import Recorded
 from texpr.graph.arrays.recording import is_recording
 from texpr.ir.dtypes import BOOL
 from texpr.support.errors import CallError
+from texpr.support.tracebacks import forwards
 
 _CONSTANTS = {np.zeros_like, np.ones_like, np.full_like, np.empty_like, np.copy}
 """Functions whose results need no gradient: they are constants, or values by their name."""
@@ -47,6 +48,7 @@ def _method(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *arguments, **options: _run(function, arguments, options)
 
 
+@forwards
 def _run(function: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
     own = _own(function, arguments, options)
     if own is not None and (result := own(*arguments, **options)) is not NotImplemented:

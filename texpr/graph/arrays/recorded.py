@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from texpr.graph.arrays.argument_names import numpy_arguments, with_numpy_names
 from texpr.support.suggest import known_arguments
+from texpr.support.tracebacks import forwards, hide_frames
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -20,9 +21,13 @@ def recorded(method: Method) -> Method:
 
     @functools.wraps(method)
     def call(self: Any, *args: Any, **options: Any) -> Any:
-        if options and renamed:
-            options = with_numpy_names(name, options, renamed)
-        return self.recorded_call(known, args, options)
+        try:
+            if options and renamed:
+                options = with_numpy_names(name, options, renamed)
+            return self.recorded_call(known, args, options)
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     return call  # type: ignore[return-value]
 
@@ -30,9 +35,14 @@ def recorded(method: Method) -> Method:
 def arithmetic(method: Method) -> Method:
     """Mark such a method of two operands, that takes floats of Python whatever their values are."""
 
+    @forwards
     @functools.wraps(method)
     def call(self: Any, other: Any) -> Any:
-        return self.recorded_arithmetic(method, other)
+        try:
+            return self.recorded_arithmetic(method, other)
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     return call  # type: ignore[return-value]
 

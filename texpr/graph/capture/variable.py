@@ -18,6 +18,7 @@ from texpr.ir.dtypes import DType, as_bits, from_numpy, numpy_dtype, readable, s
 from texpr.runtime import gpu
 from texpr.runtime.slabs import Given, in_lines
 from texpr.support.errors import CallError
+from texpr.support.tracebacks import boundary
 
 
 class Structures:
@@ -139,6 +140,7 @@ class Variable(VariableMethods):
         return self.expose() if found is self._current else found
 
     @data.setter
+    @boundary
     def data(self, value: object) -> None:
         capture = getattr(value, "capture", None)
         if capture is not None:

@@ -15,6 +15,7 @@ from texpr.graph.capture.protocol import VariableLike, value_of
 from texpr.support.elsewhere import TENSOR
 from texpr.support.errors import CallError
 from texpr.support.suggest import suggests
+from texpr.support.tracebacks import boundary
 
 _OWN = {"__eq__", "__getattr__", "__ne__", "__hash__", "__len__"}
 """Methods that a variable keeps as an object: programs are keyed by variables, and all of them are
@@ -41,6 +42,7 @@ def assigned(variable: VariableLike, value: Any) -> VariableLike:
 
 
 def _delegated(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    @boundary
     @wraps(method)
     def found(self: VariableLike, *arguments: object, **options: object) -> Any:
         return getattr(value_of(self), name)(*arguments, **options)

@@ -14,6 +14,7 @@ from texpr.graph.lazy.making import of_bits, tensor
 from texpr.ir.dtypes import F32, I64, DType, stored
 from texpr.support.errors import CallError
 from texpr.support.options import current
+from texpr.support.tracebacks import boundary
 
 
 def extents(shape: Sequence[Any]) -> tuple[int, ...]:
@@ -32,6 +33,7 @@ def extents(shape: Sequence[Any]) -> tuple[int, ...]:
     return tuple(n.__index__() for n in given)
 
 
+@boundary
 def full(
     size: Any,
     fill_value: float,
@@ -57,6 +59,7 @@ def full(
     )
 
 
+@boundary
 def zeros(
     *size: Any, dtype: object = "f32", device: str | None = None, requires_grad: bool = False
 ) -> Tensor:
@@ -74,6 +77,7 @@ def zeros(
     return full(extents(size), 0, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
+@boundary
 def ones(*size: Any, dtype: object = "f32", device: str | None = None, requires_grad: bool = False) -> Tensor:
     """Tensor of ones; arguments as of `zeros`.
 
@@ -84,6 +88,7 @@ def ones(*size: Any, dtype: object = "f32", device: str | None = None, requires_
     return full(extents(size), 1, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
+@boundary
 def empty(
     *size: Any, dtype: object = "f32", device: str | None = None, requires_grad: bool = False
 ) -> Tensor:
@@ -96,6 +101,7 @@ def empty(
     return zeros(*size, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
+@boundary
 def zeros_like(
     x: Any, *, dtype: object = None, device: str | None = None, requires_grad: bool = False
 ) -> Tensor:
@@ -108,6 +114,7 @@ def zeros_like(
     return full_like(x, 0, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
+@boundary
 def ones_like(
     x: Any, *, dtype: object = None, device: str | None = None, requires_grad: bool = False
 ) -> Tensor:
@@ -120,6 +127,7 @@ def ones_like(
     return full_like(x, 1, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
+@boundary
 def empty_like(
     x: Any, *, dtype: object = None, device: str | None = None, requires_grad: bool = False
 ) -> Tensor:
@@ -132,6 +140,7 @@ def empty_like(
     return full_like(x, 0, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
+@boundary
 def full_like(
     x: Any, fill_value: float, *, dtype: object = None, device: str | None = None, requires_grad: bool = False
 ) -> Tensor:
@@ -148,6 +157,7 @@ def full_like(
     return full(tuple(given.shape), fill_value, dtype=t, device=place, requires_grad=requires_grad)
 
 
+@boundary
 def arange(
     start: float,
     stop: float | None = None,
@@ -176,6 +186,7 @@ def arange(
     return _made(np.arange(first, end, step), t, device, requires_grad)
 
 
+@boundary
 def linspace(
     start: float,
     stop: float,
@@ -196,6 +207,7 @@ def linspace(
     return _made(np.linspace(start, stop, num, endpoint=endpoint), named(dtype), device, requires_grad)
 
 
+@boundary
 def eye(
     n: int,
     m: int | None = None,
@@ -215,6 +227,7 @@ def eye(
     return _made(np.eye(n, m, k), named(dtype), device, requires_grad)
 
 
+@boundary
 def concat(tensors: Sequence[Any], axis: int | None = 0, *, dim: int | None = None) -> Tensor:
     """Tensors one behind the other along an axis; None flattens them first. `dim` is another name
     of `axis`.
@@ -231,6 +244,7 @@ def concat(tensors: Sequence[Any], axis: int | None = 0, *, dim: int | None = No
 cat = concat
 
 
+@boundary
 def stack(tensors: Sequence[Any], axis: int = 0, *, dim: int | None = None) -> Tensor:
     """Tensors of one shape side by side along a new axis. `dim` is another name of `axis`.
 
@@ -243,6 +257,7 @@ def stack(tensors: Sequence[Any], axis: int = 0, *, dim: int | None = None) -> T
     return _joined(np.stack, tensors, axis if dim is None else dim)
 
 
+@boundary
 def meshgrid(*tensors: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
     """Vectors as coordinates of a grid. The first two axes are exchanged for "xy", as NumPy does by
     default; torch's default is "ij".

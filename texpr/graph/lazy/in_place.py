@@ -14,6 +14,7 @@ from texpr.graph.arrays.methods import ArrayMethods
 from texpr.graph.arrays.recording import is_recording
 from texpr.graph.arrays.setitem import with_elements
 from texpr.support.errors import CallError
+from texpr.support.tracebacks import boundary
 
 
 class InPlaceOperators(ArrayMethods):
@@ -33,6 +34,7 @@ class InPlaceOperators(ArrayMethods):
 
         def detach_users(self) -> None: ...
 
+    @boundary
     def __setitem__(self, key: object, value: object) -> None:
         """Give the tensor a value with these elements replaced.
 
@@ -56,27 +58,35 @@ class InPlaceOperators(ArrayMethods):
         assert self.node is not None
         self.node.outputs = (weakref.ref(self),)
 
+    @boundary
     def __iadd__(self, other: object) -> Self:
         return self._as_update(self + other)
 
+    @boundary
     def __isub__(self, other: object) -> Self:
         return self._as_update(self - other)
 
+    @boundary
     def __imul__(self, other: object) -> Self:
         return self._as_update(self * other)
 
+    @boundary
     def __itruediv__(self, other: object) -> Self:
         return self._as_update(self / other)
 
+    @boundary
     def __ifloordiv__(self, other: object) -> Self:
         return self._as_update(self // other)
 
+    @boundary
     def __imod__(self, other: object) -> Self:
         return self._as_update(self % other)
 
+    @boundary
     def __ipow__(self, other: object) -> Self:
         return self._as_update(self**other)
 
+    @boundary
     def __imatmul__(self, other: object) -> Self:
         return self._as_update(self @ other)
 

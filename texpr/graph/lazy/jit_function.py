@@ -31,6 +31,7 @@ from texpr.support.forks import held_over_forks
 from texpr.support.frozen_dataclass import frozen
 from texpr.support.options import current
 from texpr.support.suggest import did_you_mean, known_arguments
+from texpr.support.tracebacks import hide_frames
 
 _DIRECT_DTYPES = frozenset(map(np.dtype, ("?", *"bhiq", *"BHIQ", *"efd")))
 """The dtypes of arrays that plans take as they are."""
@@ -130,6 +131,12 @@ class Jitted:
     """
 
     def __init__(self, function: Callable[..., Any], static: Collection[str]) -> None:
+        if not callable(function):
+            raise CallError(
+                f"jit takes a function, not {type(function).__name__}",
+                code="arguments",
+                help="tx.jit(f), or @tx.jit above it",
+            )
         self._function, self._static = function, frozenset((static,) if isinstance(static, str) else static)
         self._signature = inspect.signature(function)
         unknown = self._static - set(self._signature.parameters)
@@ -162,30 +169,34 @@ class Jitted:
             CallError: arguments that do not fit; values were asked of tensors while the function
                 was traced.
         """
-        capture = active_capture.get()
-        if capture is not None:
-            return self._call_in_capture(capture, args, kwargs)
-        recent, around = self._recent
-        if recent is not None and not kwargs and around == _context_key() and recent.is_valid:
-            found = recent.served(args)
-            if found is not None:
-                return found
-        plain = None if kwargs or self._static else _array_key(args)
-        known = None if plain is None else self._traces_of_arrays.get(plain)
-        if known is not None and known[0].is_valid:
-            self._recent = known[0], _context_key()
-            return known[0].of_arrays(args)
-        if any(isinstance(x, Symbolic) for x in (*args, *kwargs.values())):
-            return self._function(*args, **kwargs)
-        named, arrays, key = self._flatten_arguments(args, kwargs)
-        traces = self._traces_for(key, named)
-        if (
-            plain is not None and len(arrays) == len(args) and traces[0].is_plain
-        ):  # defaults are arguments too
-            if len(self._traces_of_arrays) >= MOST_TRACES:
-                self._traces_of_arrays.clear()
-            self._traces_of_arrays[plain] = traces
-        return traces[0](arrays)
+        try:
+            capture = active_capture.get()
+            if capture is not None:
+                return self._call_in_capture(capture, args, kwargs)
+            recent, around = self._recent
+            if recent is not None and not kwargs and around == _context_key() and recent.is_valid:
+                found = recent.served(args)
+                if found is not None:
+                    return found
+            plain = None if kwargs or self._static else _array_key(args)
+            known = None if plain is None else self._traces_of_arrays.get(plain)
+            if known is not None and known[0].is_valid:
+                self._recent = known[0], _context_key()
+                return known[0].of_arrays(args)
+            if any(isinstance(x, Symbolic) for x in (*args, *kwargs.values())):
+                return self._function(*args, **kwargs)
+            named, arrays, key = self._flatten_arguments(args, kwargs)
+            traces = self._traces_for(key, named)
+            if (
+                plain is not None and len(arrays) == len(args) and traces[0].is_plain
+            ):  # defaults are arguments too
+                if len(self._traces_of_arrays) >= MOST_TRACES:
+                    self._traces_of_arrays.clear()
+                self._traces_of_arrays[plain] = traces
+            return traces[0](arrays)
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     def _call_in_capture(self, capture: Capture, args: tuple, kwargs: dict) -> Any:
         """A call while a program is captured is part of that, but where it computes from arrays

@@ -40,6 +40,7 @@ from texpr.ir.shapes import Shape
 from texpr.ir.tensor import Program
 from texpr.runtime import gpu
 from texpr.support.errors import CallError
+from texpr.support.tracebacks import boundary, hide_frames
 
 MOST_USERS = 64
 """Each time that a tensor has got so many users more, those that are gone are forgotten."""
@@ -147,11 +148,15 @@ class Tensor(TensorValues, InPlaceOperators):
     ) -> None:
         """Use `tensor`."""
         if type(dtype) is not DType:
-            raise CallError(
-                "a tensor is made by tx.tensor",
-                code="arguments",
-                help='tx.tensor(data), or tx.tensor(data, dtype="f32")',
-            )
+            try:
+                raise CallError(
+                    "a tensor is made by tx.tensor",
+                    code="arguments",
+                    help='tx.tensor(data), or tx.tensor(data, dtype="f32")',
+                )
+            except CallError as error:
+                hide_frames(error)
+                raise
         self.shape, self.dtype, self.value, self.node, self.index = shape, dtype, value, node, index
         self.requires_grad, self.stops, self.spec = False, not is_recording(), spec
         self.grad: Tensor | None = None
@@ -254,6 +259,7 @@ class Tensor(TensorValues, InPlaceOperators):
         node, value = self.node, self.value
         return device_of(value) if value is not None or node is None else node.device
 
+    @boundary
     def to(self, device: Any = None, dtype: object = None) -> Tensor:
         """The same values on another device or in another dtype, or this tensor if they are. What waits
         is computed before it moves.
@@ -284,6 +290,7 @@ class Tensor(TensorValues, InPlaceOperators):
         found.stops = False
         return found
 
+    @boundary
     def cpu(self) -> Tensor:
         """The same values on the host."""
         return self.to(gpu.HOST)
@@ -297,7 +304,11 @@ class Tensor(TensorValues, InPlaceOperators):
         if (seen := observation.get()) is not None:
             seen.pure = False
         if self.value is None:
-            self.engine.realize([self])
+            try:
+                self.engine.realize([self])
+            except Exception as error:
+                hide_frames(error)
+                raise
         return self
 
     def kept(self) -> None:
@@ -323,6 +334,7 @@ class Tensor(TensorValues, InPlaceOperators):
             other.node.outputs += (weakref.ref(other),)
         return other
 
+    @boundary
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Ask for gradients in this tensor, or no longer. What was computed from it before has
         none.
@@ -343,6 +355,7 @@ class Tensor(TensorValues, InPlaceOperators):
         """True if `backward()` adds the derivative to `grad`, should the tensor require it."""
         return self.node is None or self.stops
 
+    @boundary
     def backward(
         self, gradient: object = None, retain_graph: bool | None = None, create_graph: bool = False
     ) -> None:
@@ -377,14 +390,18 @@ class Tensor(TensorValues, InPlaceOperators):
             )
 
     def __getitem__(self, key: object) -> Tensor:
-        if static_key(key) is not None:
-            return self.recorded_call(array_functions.select, (key,), {})
-        # How many elements a mask chooses is known once it is computed; so is whether places are in
-        # bounds.
-        known = tuple(
-            k.numpy() if isinstance(k, Tensor) else k for k in (key if isinstance(key, tuple) else (key,))
-        )
-        return array_functions.select(self, known if isinstance(key, tuple) else known[0])
+        try:
+            if static_key(key) is not None:
+                return self.recorded_call(array_functions.select, (key,), {})
+            # How many elements a mask chooses is known once it is computed; so is whether places are
+            # in bounds.
+            known = tuple(
+                k.numpy() if isinstance(k, Tensor) else k for k in (key if isinstance(key, tuple) else (key,))
+            )
+            return array_functions.select(self, known if isinstance(key, tuple) else known[0])
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     def set_value(self, value: Any) -> None:
         """Have another value; what was computed from the tensor before keeps the old one."""

@@ -19,6 +19,7 @@ from texpr.runtime.call.convert import is_masked
 from texpr.support.errors import CallError, Error
 from texpr.support.options import current
 from texpr.support.suggest import known_arguments
+from texpr.support.tracebacks import boundary
 
 
 @known_arguments
@@ -112,6 +113,7 @@ def of_bits(
     return found.requires_grad_() if requires_grad else found
 
 
+@boundary
 def from_dlpack(data: Any) -> Tensor:
     """Tensor over the memory of another library's tensor, where that lies.
 

@@ -17,6 +17,7 @@ from texpr.graph.lazy.making import of_bits
 from texpr.ir.dtypes import stored
 from texpr.support.errors import CallError
 from texpr.support.options import current
+from texpr.support.tracebacks import boundary
 
 
 class _State(threading.local):
@@ -29,6 +30,7 @@ class _State(threading.local):
 _state = _State()
 
 
+@boundary
 def manual_seed(seed: int) -> np.random.Generator:
     """Start this thread's generator anew: of `rand` and its kin, and of the initial values of
     layers.
@@ -59,6 +61,7 @@ def _seeded(seed: object) -> np.random.Generator:
     return np.random.default_rng(int(seed))
 
 
+@boundary
 def rand(
     *shape: Any,
     seed: int | None = None,
@@ -78,6 +81,7 @@ def rand(
     return _floats(_source(seed).random(extents(shape)), dtype, device, requires_grad)
 
 
+@boundary
 def randn(
     *shape: Any,
     seed: int | None = None,
@@ -94,6 +98,7 @@ def randn(
     return _floats(_source(seed).standard_normal(extents(shape)), dtype, device, requires_grad)
 
 
+@boundary
 def randint(
     low: int,
     high: int | None = None,
@@ -124,6 +129,7 @@ def randint(
     return of_bits(stored(np.asarray(drawn), t), t, False, current().device if device is None else device)
 
 
+@boundary
 def randperm(n: int, *, seed: int | None = None, device: str | None = None) -> Tensor:
     """Random permutation of 0 to n - 1, i64.
 

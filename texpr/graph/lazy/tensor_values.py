@@ -14,6 +14,7 @@ from texpr.graph.lazy.recipes import observation
 from texpr.ir.dtypes import readable
 from texpr.runtime import gpu
 from texpr.support.errors import CallError
+from texpr.support.tracebacks import boundary, hide_frames
 
 
 class TensorValues(ArrayMethods, gpu.Exchanged):
@@ -35,10 +36,14 @@ class TensorValues(ArrayMethods, gpu.Exchanged):
         the array is a copy. What NumPy lacks comes in the dtypes of `ml_dtypes` where that is
         installed, else as f32, which holds it exactly.
         """
-        value = self.realize().value
-        assert value is not None
-        self._expose()
-        return readable(to_host(value), self.dtype)
+        try:
+            value = self.realize().value
+            assert value is not None
+            self._expose()
+            return readable(to_host(value), self.dtype)
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     def _expose(self) -> None:
         """Somebody gets the array, who may write to it: it may be that of a variable."""
@@ -47,52 +52,68 @@ class TensorValues(ArrayMethods, gpu.Exchanged):
 
     def item(self) -> float | int | bool:
         """The only element."""
-        if self.size != 1:
-            raise CallError(
-                f"a tensor of shape {list(self.shape)} is no single number",
-                code="shape",
-                help="reduce or index it",
-            )
-        return self.numpy().reshape(()).item()
+        try:
+            if self.size != 1:
+                raise CallError(
+                    f"a tensor of shape {list(self.shape)} is no single number",
+                    code="shape",
+                    help="reduce or index it",
+                )
+            return self.numpy().reshape(()).item()
+        except Exception as error:
+            hide_frames(error)
+            raise
 
+    @boundary
     def tolist(self) -> Any:
         """The values as nested lists."""
         return self.numpy().tolist()
 
+    @boundary
     def __iter__(self) -> Iterator[Self]:
         return (self[k] for k in range(len(self)))
 
+    @boundary
     def __format__(self, form: str) -> str:
         return format(self.item(), form) if form else repr(self)
 
+    @boundary
     def __bool__(self) -> bool:
         return bool(self.item())
 
+    @boundary
     def __float__(self) -> float:
         return float(self.item())
 
+    @boundary
     def __int__(self) -> int:
         return int(self.item())
 
+    @boundary
     def __index__(self) -> int:
         if not self.dtype.is_int:
             raise TypeError(f"a tensor of {self.dtype} is no index")
         return int(self.item())
 
     def __array__(self, dtype: object = None, copy: bool | None = None) -> np.ndarray:
-        if (seen := observation.get()) is not None:
-            seen.pure = False
-        if type(self.value) is np.ndarray and dtype is None and not copy and not self.dtype.as_bits:
-            self._expose()
-            return self.value
-        if self.device != gpu.HOST:
-            raise CallError(
-                f"a tensor on {self.device} is asked for as an array of NumPy's",
-                code="device",
-                help="copy it: x.numpy()",
-            )
-        return np.array(self.numpy(), dtype=dtype, copy=copy)  # type: ignore[call-overload]
+        try:
+            if (seen := observation.get()) is not None:
+                seen.pure = False
+            if type(self.value) is np.ndarray and dtype is None and not copy and not self.dtype.as_bits:
+                self._expose()
+                return self.value
+            if self.device != gpu.HOST:
+                raise CallError(
+                    f"a tensor on {self.device} is asked for as an array of NumPy's",
+                    code="device",
+                    help="copy it: x.numpy()",
+                )
+            return np.array(self.numpy(), dtype=dtype, copy=copy)  # type: ignore[call-overload]
+        except Exception as error:
+            hide_frames(error)
+            raise
 
+    @boundary
     def __dlpack__(self, **options: Any) -> Any:
         """A capsule over the same memory, whose strides are never negative. Values that may not be
         written are exported as such to consumers that know such arrays, and copied for others.
@@ -122,17 +143,20 @@ class TensorValues(ArrayMethods, gpu.Exchanged):
     def _on_device(self) -> gpu.DeviceArray | None:
         return None if self.device == gpu.HOST else self.realize().value
 
+    @boundary
     def __repr__(self) -> str:
         grad = ", requires_grad=True" if self.requires_grad else ""
         values = np.array2string(np.asarray(self.numpy()), separator=", ", prefix="tensor(")
         where = "" if self.device == gpu.HOST else f', device="{self.device}"'
         return f"tensor({values}, {self.dtype}{list(self.shape)}{where}{grad})"
 
+    @boundary
     def _repr_html_(self) -> str:
         from texpr.graph.lazy.notebook import table
 
         return table(self)
 
+    @boundary
     def __reduce__(self) -> tuple:
         from texpr.graph.lazy.making import restored
 

@@ -9,6 +9,7 @@ from typing import Any
 from texpr.graph.capture.protocol import CaptureLike
 from texpr.nn.core.protocol import ModuleLike
 from texpr.support.errors import CallError
+from texpr.support.tracebacks import forwards
 
 Observer = Callable[[ModuleLike, tuple[Any, ...], Any, int, int], None]
 """Called after a forward with the module, its inputs and outputs, and which equations of the
@@ -53,6 +54,7 @@ def run_forward(
     return outputs
 
 
+@forwards
 def _with_hooks(module: ModuleLike, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
     for hook in tuple(module._pre_hooks.values()):
         changed = hook(module, inputs)

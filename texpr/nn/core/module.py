@@ -27,6 +27,7 @@ from texpr.support.errors import CallError, CheckpointError
 from texpr.support.frozen_dataclass import frozen
 from texpr.support.options import current
 from texpr.support.suggest import KnowsArguments, suggests
+from texpr.support.tracebacks import hide_frames
 from texpr.support.warn import warn
 
 
@@ -71,6 +72,13 @@ class Module(KnowsArguments):
     """The last result of `structure`, and the stamp under which it holds."""
 
     def __setattr__(self, name: str, value: object) -> None:
+        try:
+            self._assign(name, value)
+        except Exception as error:
+            hide_frames(error)
+            raise
+
+    def _assign(self, name: str, value: object) -> None:
         if isinstance(value, Parameter | Buffer | Module) and "_modules" not in self.__dict__:
             raise CallError(
                 f"`{name}` is assigned before {type(self).__name__} is ready",
@@ -155,14 +163,22 @@ class Module(KnowsArguments):
         Raises:
             CallError: inputs that do not fit; the message names the layer.
         """
-        if (
-            inputs
-            and not options
-            and all([type(x) is np.ndarray for x in inputs])
-            and active_capture.get() is None
-        ):
-            # Nothing is to be taken apart, which takes longer than small networks.
-            return self._call_on_arrays(inputs, pytree.positional(len(inputs)))
+        try:
+            if (
+                inputs
+                and not options
+                and all([type(x) is np.ndarray for x in inputs])
+                and active_capture.get() is None
+            ):
+                # Nothing is to be taken apart, which takes longer than small networks.
+                return self._call_on_arrays(inputs, pytree.positional(len(inputs)))
+            return self._call_on_any(inputs, options)
+        except Exception as error:
+            hide_frames(error)
+            raise
+
+    def _call_on_any(self, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """Arguments of any form."""
         given = tuple(map(pytree.argument, inputs)), options
         tensors = list(pytree.leaves(given))
         capture = next((x.capture for x in tensors if isinstance(x, Symbolic)), active_capture.get())

@@ -10,6 +10,7 @@ from texpr.graph import Variable, active_capture
 from texpr.graph.lazy import Tensor
 from texpr.ir.dtypes import DType
 from texpr.support.options import current
+from texpr.support.tracebacks import boundary
 
 
 class Parameter(Variable):
@@ -36,6 +37,7 @@ class Parameter(Variable):
 
     __slots__ = ("_grad", "requires_grad")
 
+    @boundary
     def __init__(
         self, data: object, requires_grad: bool = True, name: str = "parameter", dtype: DType | None = None
     ) -> None:
@@ -50,6 +52,7 @@ class Parameter(Variable):
         return self._grad if capture is None else capture.gradient_of(self, self._grad)
 
     @grad.setter
+    @boundary
     def grad(self, value: Any) -> None:
         capture = active_capture.get()
         if capture is None or not capture.takes_gradient(self, value):

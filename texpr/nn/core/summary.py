@@ -15,8 +15,10 @@ from texpr.nn.core.protocol import ModuleLike
 from texpr.nn.core.pytree import leaves
 from texpr.support.errors import CallError
 from texpr.support.table import aligned
+from texpr.support.tracebacks import boundary
 
 
+@boundary
 def summary(model: Module, *input_shapes: tuple[int, ...], dtype: str = "f32") -> str:
     """Table of the layers in the order in which they compute: output shapes, parameters, and
     multiply-adds (MACs) of the forward pass.

@@ -14,6 +14,7 @@ from texpr.nn.data.datasets import TensorDataset
 from texpr.nn.data.samplers import batches_of, order_of
 from texpr.support.errors import CallError, CheckpointError
 from texpr.support.suggest import suggests
+from texpr.support.tracebacks import boundary, forwards, hide_frames
 
 
 @suggests({})
@@ -87,12 +88,14 @@ class DataLoader:
         self.epoch = self.position = 0
         self._goes_on = False
 
+    @boundary
     def __len__(self) -> int:
         if self.batch_sampler is not None:
             return len(self.batch_sampler)
         count = len(self.dataset if self.sampler is None else self.sampler)
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
 
+    @boundary
     def __iter__(self) -> Iterator[Any]:
         """One epoch, from the state that was loaded last, else from its beginning."""
         if not self._goes_on and self.position:
@@ -102,9 +105,13 @@ class DataLoader:
 
     def _epoch(self) -> Iterator[Any]:
         wanted = iter(self._batches()[self.position :])
-        for batch in self._ahead(wanted) if self.num_workers else map(self._fetched, wanted):
-            self.position += 1
-            yield batch
+        try:
+            for batch in self._ahead(wanted) if self.num_workers else map(self._fetched, wanted):
+                self.position += 1
+                yield batch
+        except Exception as error:
+            hide_frames(error)
+            raise
         self.epoch, self.position = self.epoch + 1, 0
 
     def _batches(self) -> Sequence[np.ndarray]:
@@ -138,6 +145,7 @@ class DataLoader:
             np.random.default_rng((self.seed, epoch)).permutation(count) if self.shuffle else np.arange(count)
         )
 
+    @forwards
     def _fetched(self, indices: np.ndarray) -> Any:
         if self.collate_fn is None and isinstance(self.dataset, TensorDataset):
             return self.dataset.rows(indices)
@@ -197,6 +205,7 @@ class DataLoader:
         self._goes_on = True
 
 
+@boundary
 def default_collate(examples: list[Any]) -> Any:
     """Batch of a list of examples: arrays and numbers are stacked; tuples, lists and dicts keep
     their structure.

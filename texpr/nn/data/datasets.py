@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from texpr.support.errors import CallError
+from texpr.support.tracebacks import boundary
 
 
 class Dataset:
@@ -27,6 +28,7 @@ class Dataset:
         [[0, 1], [4, 9]]
     """
 
+    @boundary
     def __getitem__(self, index: int) -> Any:
         raise NotImplementedError(f"{type(self).__name__} has no __getitem__")
 
@@ -47,6 +49,7 @@ class TensorDataset(Dataset):
         (10, 2)
     """
 
+    @boundary
     def __init__(self, *tensors: Any) -> None:
         self.tensors = tuple(np.asarray(t) for t in tensors)
         lengths = [len(t) if t.ndim else None for t in self.tensors]
@@ -121,6 +124,7 @@ class ConcatDataset(Dataset):
         return self.ends[-1]
 
 
+@boundary
 def random_split(dataset: Any, lengths: Sequence[float], seed: int = 0) -> list[Subset]:
     """Parts of a data set, drawn at random.
 

@@ -17,6 +17,7 @@ from texpr.nn.core.parameter import Buffer
 from texpr.nn.data.checks import check_labels
 from texpr.nn.losses.loss import Loss, WeightedLoss, as_float, paired, wide
 from texpr.support.errors import CallError
+from texpr.support.tracebacks import boundary
 
 
 class _OfLabels(WeightedLoss):
@@ -33,6 +34,7 @@ class _OfLabels(WeightedLoss):
         super().__init__(weight, reduction)
         self.ignore_index = int(ignore_index)
 
+    @boundary
     def __call__(self, input: Any, target: Any) -> Any:
         """The loss; targets that are arrays are checked.
 

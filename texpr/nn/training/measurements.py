@@ -14,6 +14,7 @@ from texpr.nn.metrics.metric import Metric, State, arrays_of
 from texpr.nn.training.callback_states import packed, unpacked
 from texpr.support.errors import CallError
 from texpr.support.suggest import did_you_mean
+from texpr.support.tracebacks import forwards
 
 MetricFunction = Callable[[np.ndarray, np.ndarray], float | tuple[float, float]]
 """Of outputs and targets of a batch: the mean over the targets that count, or a pair of a mean
@@ -115,6 +116,7 @@ class Measured(NamedTuple):
     means: dict[str, tuple[float, float]]
 
 
+@forwards
 def measure(
     metrics: Mapping[str, Metric | MetricFunction], outputs: np.ndarray, targets: np.ndarray, count: int
 ) -> Measured:

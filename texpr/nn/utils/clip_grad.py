@@ -17,10 +17,12 @@ from texpr.nn.core.argument_checks import number
 from texpr.nn.core.parameter import Parameter
 from texpr.nn.optim.clipping import total_norm
 from texpr.support.errors import CallError
+from texpr.support.tracebacks import boundary
 
 Parameters = Iterable[Parameter] | Parameter
 
 
+@boundary
 def get_total_norm(
     tensors: Iterable[Tensor], norm_type: float = 2.0, error_if_nonfinite: bool = False
 ) -> Tensor:
@@ -48,6 +50,7 @@ def get_total_norm(
     return norm
 
 
+@boundary
 def clip_grad_norm_(
     parameters: Parameters, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False
 ) -> Tensor:
@@ -76,6 +79,7 @@ def clip_grad_norm_(
     return norm
 
 
+@boundary
 def clip_grads_with_norm_(parameters: Parameters, max_norm: float, total_norm: Tensor) -> None:
     """Scale gradients by the smaller of 1 and `max_norm / (total_norm + 1e-6)`.
 
@@ -96,6 +100,7 @@ def clip_grads_with_norm_(parameters: Parameters, max_norm: float, total_norm: T
         p.grad = ops.clip_by_norm(p.grad, total_norm, limit).realize()  # type: ignore[union-attr]
 
 
+@boundary
 def clip_grad_value_(parameters: Parameters, clip_value: float) -> None:
     """Clamp every element of the gradients to -clip_value..clip_value.
 

@@ -20,6 +20,7 @@ from texpr.graph.lazy import Tensor
 from texpr.nn.core.argument_checks import one_of, whole
 from texpr.nn.modules.packed_sequence import PackedSequence
 from texpr.support.errors import CallError
+from texpr.support.tracebacks import boundary
 
 __all__ = [
     "PackedSequence",
@@ -32,6 +33,7 @@ __all__ = [
 ]
 
 
+@boundary
 def pack_padded_sequence(
     input: Any, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
@@ -64,6 +66,7 @@ def pack_padded_sequence(
     return PackedSequence(ops.pad_lengths(ops.slice(x, count=int(known.max())), known), known)
 
 
+@boundary
 def pad_packed_sequence(
     sequence: PackedSequence,
     batch_first: bool = False,
@@ -96,6 +99,7 @@ def pad_packed_sequence(
     return ops.swap_axes(x) if batch_first else x, sequence.lengths
 
 
+@boundary
 def pad_sequence(
     sequences: Sequence[Any],
     batch_first: bool = False,
@@ -122,6 +126,7 @@ def pad_sequence(
     return ops.stack(every, axis=0 if batch_first else 1)
 
 
+@boundary
 def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = False) -> list[Any]:
     """List of the first `lengths[n]` elements of each sequence of a padded tensor.
 
@@ -144,6 +149,7 @@ def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = Fals
     ]
 
 
+@boundary
 def pack_sequence(sequences: Sequence[Any], enforce_sorted: bool = True) -> PackedSequence:
     """Packed sequences of a list of (time, ...) tensors of several lengths.
 
@@ -163,6 +169,7 @@ def pack_sequence(sequences: Sequence[Any], enforce_sorted: bool = True) -> Pack
     )
 
 
+@boundary
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Any]:
     """List of the sequences, each on its own.
 

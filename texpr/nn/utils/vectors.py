@@ -9,8 +9,10 @@ import numpy as np
 from texpr.nn.core.inputs import as_input
 from texpr.nn.core.parameter import Parameter
 from texpr.support.errors import CallError
+from texpr.support.tracebacks import boundary
 
 
+@boundary
 def parameters_to_vector(parameters: Iterable[Parameter]) -> np.ndarray:
     """Vector with a copy of all elements of the parameters, one after the other.
 
@@ -33,6 +35,7 @@ def parameters_to_vector(parameters: Iterable[Parameter]) -> np.ndarray:
     return np.concatenate([p.numbers().ravel() for p in given])
 
 
+@boundary
 def vector_to_parameters(vec: object, parameters: Iterable[Parameter]) -> None:
     """Assign the elements of a vector to the parameters: all of them, or none if their numbers
     differ.

@@ -15,6 +15,7 @@ from struct import pack
 from typing import TYPE_CHECKING, Any
 
 from texpr.runtime.native import native_library
+from texpr.support.tracebacks import hide_frames
 
 _LONG_LONG, _READ_ONLY, _SSIZE = 17, 1, 19  # kinds of members
 MOST_SERVED = 16
@@ -96,7 +97,11 @@ class Callable(_Word):
 
     def __call__(self, *arguments: object, **options: object) -> Any:
         """Call the function."""
-        return self._function(*arguments, **options)
+        try:
+            return self._function(*arguments, **options)
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     def _become(self, function: Function[..., object]) -> None:
         """From now on, `function` is called."""

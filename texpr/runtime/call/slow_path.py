@@ -14,6 +14,7 @@ from texpr.runtime.call import numpy_api
 from texpr.runtime.call.convert import read_input, refuse_masked, wrong_dtype, wrong_rank
 from texpr.runtime.call.spec import Argument, CallSpec, Computed, extent_value
 from texpr.support.errors import CallError, ResourceError
+from texpr.support.tracebacks import hide_frames
 
 Run = Callable[..., object]
 
@@ -38,6 +39,13 @@ class SlowCall:
         self._inputs, self._outputs = spec.inputs, spec.outputs
 
     def __call__(self, *positional: object, **keywords: object) -> object:
+        try:
+            return self._convert_and_run(positional, keywords)
+        except Exception as error:
+            hide_frames(error)
+            raise
+
+    def _convert_and_run(self, positional: tuple, keywords: dict[str, object]) -> object:
         count = len(self._inputs)
         values = (
             positional

@@ -14,6 +14,7 @@ from texpr.runtime.gpu.driver_api import DEFAULT_STREAM, Driver, Facts
 from texpr.runtime.gpu.pool import Memory, Pool
 from texpr.support.errors import CallError, ResourceError
 from texpr.support.late import late
+from texpr.support.tracebacks import boundary
 
 if TYPE_CHECKING:
     from texpr.runtime.gpu import emulated, nvidia
@@ -131,6 +132,7 @@ def is_device(name: object) -> bool:
     return isinstance(name, str) and _SPELLING.fullmatch(name) is not None
 
 
+@boundary
 def find_device(name: object) -> Device | None:
     """Device of a name; None for the host.
 

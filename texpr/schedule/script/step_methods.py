@@ -9,6 +9,7 @@ from inspect import Parameter, Signature
 from typing import Any, Self
 
 from texpr.schedule.steps.registry import Rule, rules
+from texpr.support.tracebacks import boundary
 
 
 class StepMethods:
@@ -25,6 +26,7 @@ def add_method(rule: Rule) -> None:
 
 
 def _method(rule: Rule, name: str) -> Callable[..., Any]:
+    @boundary
     def method(self: StepMethods, *args: object, **options: object) -> StepMethods:
         return self._call(rule, args, options)
 

@@ -10,6 +10,7 @@ from texpr.nn.core.argument_checks import one_of
 from texpr.nn.training.protocol import TrainerLike
 from texpr.support.errors import CallError
 from texpr.support.suggest import KnowsArguments, suggests
+from texpr.support.tracebacks import forwards
 
 Listener = Callable[[TrainerLike, int, Mapping[str, float]], object]
 """Called after each epoch with the trainer, the epoch (from 0) and what was measured; True ends
@@ -83,6 +84,7 @@ class _Function(Callback):
     def __init__(self, function: Listener) -> None:
         self._function = function
 
+    @forwards
     def on_epoch_end(self, trainer: TrainerLike, epoch: int, values: Mapping[str, float]) -> bool | None:
         return self._function(trainer, epoch, values) is True
 
