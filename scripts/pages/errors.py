@@ -40,6 +40,43 @@ except tx.Error as error:
     print(error.code, error.span, error.help, error.fixed)
 ```
 
+## Errors as data
+
+`error.to_dict()` has all of it as data that JSON takes: place, code, notes, the smallest example
+and the changes that were tried and proven. No later `version` with the same number removes or
+changes a key:
+
+| key | value |
+|---|---|
+| `version` | 1 |
+| `class`, `code` | name of the class; the word in `error[code]`, or "" |
+| `message`, `label`, `help` | as in the text of the error, or "" |
+| `notes` | list of texts |
+| `place` | null, or `file`, `line`, `column`, `end_line`, `end_column`, `start`, `stop` |
+| `witness` | null, or `sizes`, `instances`, `tensor`, `element` |
+| `alternatives` | list of `help` and `program`: changes that were tried and proven |
+| `text` | the whole error as it is printed |
+
+Lines and columns count characters from 1, `start` and `stop` from 0; ends are exclusive.
+`instances` are maps of indices to values: one of a read or write, two of a refused step.
+
+```python
+try:
+    tx.op("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i + 1] }")
+except tx.Error as error:
+    found = error.to_dict()
+    print(found["code"], found["place"]["line"], found["place"]["column"])
+    print(found["witness"]["sizes"], found["witness"]["instances"])
+    print(found["alternatives"][0]["help"])
+```
+
+`python -m texpr check --json FILES` prints an object with `version`, `texpr` (the version of the
+package) and `files`. Each file has `file`, its `operators` that were accepted, and all its
+`errors`. Operators have `name`, `inputs`, and in `needs` the constants without which nothing can
+be proven. Errors are as `to_dict` has them, but alternatives have `edits` for `program`: each is a
+place and its `new` text. The exit code is 0 where there is no error. It is 1 where there is one or
+a file cannot be read, and 2 for arguments that make no sense.
+
 Mistakes in the program of texpr itself are an `AssertionError`: report them.
 
 ## Classes

@@ -7,6 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from texpr.support.fixes import Fix, said
 from texpr.support.source import Span
 
+VERSION = 1
+"""Version of the keys of `Error.to_dict`."""
+
 
 class Error(Exception):
     """A mistake in what texpr was given: what was found, where, and a way out.
@@ -22,6 +25,9 @@ class Error(Exception):
             are tried before they are shown.
 
     Attributes:
+        witness: the smallest example of the mistake: `sizes`, and values of indices in `instance`; of
+            a refused step, the iterations `first` and `second`, the `tensor` and the `element` that
+            both use. Empty where there is none.
         fixed: the program with the first change that `help` proposes; None where it proposes none.
         tried: each way out that proposes text and works, with the program that it leads to.
     """
@@ -41,8 +47,35 @@ class Error(Exception):
         self.message, self.span, self.code = message, span, code
         self.label, self.notes, self.help = label, tuple(notes), help or said(fixes)
         self.fixes = tuple(fixes)
+        self.witness: dict[str, object] = {}
         self.fixed: str | None = None
         self.tried: tuple[tuple[Fix, str], ...] = ()
+
+    def to_dict(self) -> dict[str, object]:
+        """The error as data that JSON takes, for editors, logs and other programs. The keys stand in
+        `docs/reference/errors.md`; `version` counts their changes.
+
+        Example:
+            >>> try:
+            ...     bad = tx.op("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i + 1] }")
+            ... except tx.Error as error:
+            ...     found = error.to_dict()
+            >>> found["code"], found["place"]["line"], found["witness"]["sizes"]
+            ('bounds', 1, {'N': 1})
+        """
+        return {
+            "version": VERSION,
+            "class": type(self).__name__,
+            "code": self.code,
+            "message": self.message,
+            "label": self.label,
+            "notes": [str(note) for note in self.notes],
+            "help": self.help,
+            "place": None if self.span is None else self.span.to_dict(),
+            "witness": _witness(self.witness),
+            "alternatives": [{"help": fix.words, "program": program} for fix, program in self.tried],
+            "text": str(self),
+        }
 
     def __str__(self) -> str:
         lines = [f"error[{self.code}]: {self.message}" if self.code else self.message]
@@ -52,6 +85,24 @@ class Error(Exception):
         if self.help:
             lines.append(f"  help: {self.help}")
         return "\n".join(lines)
+
+
+def _witness(witness: Mapping[str, object]) -> dict[str, object] | None:
+    """A witness in the names of `Error.to_dict`."""
+    if not witness:
+        return None
+    found = [dict(at) for k in ("instance", "first", "second") if isinstance(at := witness.get(k), Mapping)]
+    element = witness.get("element")
+    return {
+        "sizes": _integers(witness.get("sizes")),
+        "instances": [_integers(at) for at in found],
+        "tensor": witness.get("tensor"),
+        "element": [int(k) for k in element] if isinstance(element, Sequence) else None,
+    }
+
+
+def _integers(values: object) -> dict[str, int]:
+    return {str(k): int(v) for k, v in values.items()} if isinstance(values, Mapping) else {}
 
 
 class ParseError(Error):
@@ -70,8 +121,6 @@ class ScheduleError(Error):
     """A scheduling step that does not apply or would change the answer.
 
     Attributes:
-        witness: the smallest example: `sizes`, the iterations `first` and `second`, the `tensor`
-            and the `element` that both use; empty where there is none.
         details: what the step knows of its refusal, for those who explain it.
         rerun: what `replay` does; None where there are no two results.
     """
@@ -87,7 +136,8 @@ class ScheduleError(Error):
         **rest,
     ) -> None:
         super().__init__(message, span, **rest)
-        self.witness, self.details = dict(witness or {}), details
+        self.witness.update(witness or {})
+        self.details = details
         self.rerun = rerun
 
     def replay(self) -> object:

@@ -56,6 +56,20 @@ class Span:
         line, column = self.source.position(self.start)
         return f"{self.source.name}:{line}:{column}"
 
+    def to_dict(self) -> dict[str, object]:
+        """The place as data: see `Error.to_dict`."""
+        line, column = self.source.position(self.start)
+        end_line, end_column = self.source.position(self.stop)
+        return {
+            "file": self.source.name,
+            "line": line,
+            "column": column,
+            "end_line": end_line,
+            "end_column": end_column,
+            "start": self.start,
+            "stop": self.stop,
+        }
+
     def caret(self, label: str = "") -> str:
         """The line of the span with carets under it, as compilers print it."""
         line, column = self.source.position(self.start)

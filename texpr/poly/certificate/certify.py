@@ -264,7 +264,7 @@ def _error(kernel: Kernel, e: Refuted, stores: Mapping[Store, Store]) -> Certifi
         code="certificate",
         label=e.obligation,
         notes=notes,
-        witness={**sizes, **instance},
+        witness={"sizes": dict(sizes), "instance": dict(instance)} if sizes or instance else None,
         help='a step or a pass is wrong, or the proof is not found; tx.options(certify="warn") compiles it '
         "all the same",
     )

@@ -9,6 +9,7 @@ the smallest point is the example.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import field
 from functools import reduce
 
 from texpr.ir.affine import Linear
@@ -45,18 +46,22 @@ class Example:
         sizes: values of the sizes.
         shown: values of the columns after the sizes.
         holds: when there is no refutation, as far as it is readable; else empty.
+        told: the witness of the error: what `note` said.
     """
 
     sizes: dict[Var, int]
     shown: tuple[int, ...]
     holds: str
+    told: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def note(self, axes: Sequence[Axis], used: set[Var]) -> str:
         """`at W=2, Q=3, x=0` for the sizes and axes in `used`, with the condition under which
         the claim holds.
         """
-        parts = [f"{v.name}={n}" for v, n in self.sizes.items() if v in used]
-        parts += [f"{a.var.name}={n}" for a, n in zip(axes, self.shown) if a.var in used]
+        sizes = {v.name: n for v, n in self.sizes.items() if v in used}
+        instance = {a.var.name: n for a, n in zip(axes, self.shown) if a.var in used}
+        self.told.update({"sizes": sizes, "instance": instance} if sizes or instance else {})
+        parts = [f"{name}={n}" for name, n in [*sizes.items(), *instance.items()]]
         condition = f"holds when  {self.holds}" if self.holds else ""
         return ("        " if condition and parts else "").join(
             p for p in ("at " + ", ".join(parts) if parts else "", condition) if p
@@ -162,9 +167,11 @@ class ProgramProof:
             self._require(refuting.first(count))
             return
         values = positive.smallest()
-        raise complain(
-            Example(dict(zip(self.program.sizes, values)), values[count:], self._holds(positive.first(count)))
-        )
+        sizes = dict(zip(self.program.sizes, values))
+        example = Example(sizes, values[count:], self._holds(positive.first(count)))
+        error = complain(example)
+        error.witness.update(example.told)
+        raise error
 
     def _sizes(self) -> Region:
         """All sizes that satisfy the facts."""

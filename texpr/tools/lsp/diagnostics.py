@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import field
 from difflib import SequenceMatcher
 
 from texpr import lang
@@ -60,6 +61,7 @@ class Finding:
     Attributes:
         code: the kind of mistake, as in `error[code]`; `syntax` where the text does not parse.
         severity: `error`, or `information` for a text without operators.
+        error: what it was made of. Its place is one in the excerpt that was proven.
     """
 
     start: int
@@ -69,6 +71,7 @@ class Finding:
     severity: str = "error"
     related: tuple[Related, ...] = ()
     repairs: tuple[Repair, ...] = ()
+    error: Error | None = field(default=None, compare=False, repr=False)
 
 
 def diagnose(
@@ -122,7 +125,7 @@ def _syntax(part: Declared, error: Error) -> Finding:
     message = _message(error, notes)
     return Finding(
         part.start + start, part.start + min(stop, len(part.text)), message, error.code or "syntax",
-        related=tuple(related),
+        related=tuple(related), error=error,
     )  # fmt: skip
 
 
@@ -183,7 +186,16 @@ def _of_proof(part: Excerpt, proof: Proof, origin: Origin) -> list[Finding]:
         related.append(Related("the error", 0, 0, file.source.name, line - 1, column - 1))
     repairs = tuple(r for s in proof.solutions if (r := _repair(part, s.words, s.text)) is not None)
     return [
-        Finding(start, stop, _message(error, notes), error.code or "check", "error", tuple(related), repairs)
+        Finding(
+            start,
+            stop,
+            _message(error, notes),
+            error.code or "check",
+            "error",
+            tuple(related),
+            repairs,
+            error,
+        )
     ]
 
 

@@ -41,7 +41,16 @@ def diagnostic(document: Document, finding: Finding) -> Any:
         code=finding.code,
         source=SOURCE,
         related_information=[_related(document, r) for r in finding.related],
+        data=_data(finding),
     )
+
+
+def _data(finding: Finding) -> dict[str, object] | None:
+    """The error as `Error.to_dict` has it, without its places: those of a diagnostic are the document's."""
+    if finding.error is None:
+        return None
+    left_out = ("place", "text", "alternatives")
+    return {key: value for key, value in finding.error.to_dict().items() if key not in left_out}
 
 
 def _related(document: Document, related: Related) -> Any:

@@ -427,7 +427,7 @@ def test_too_few_blocks_are_refused():
     assert (
         e.value.message == "the loops of rows are not proven to compute it: the blocks of m are not its range"
     )
-    assert e.value.witness == {"N": 1, "M": 1, "K": 0, "i": 0}
+    assert e.value.witness == {"sizes": {"N": 1, "M": 1, "K": 0}, "instance": {"i": 0}}
 
 
 @pytest.mark.parametrize(
