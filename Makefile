@@ -7,7 +7,7 @@ SECONDS ?= 60
 THREADS ?= 1,2
 BATCHES ?= 1,8
 
-.PHONY: venv test test-all check arm demo examples litmus compilers gradients peers bench-peers bench-x86 bench-train bench-models bench-polybench benchmarks docs links notebooks gpu fuzz fuzz-properties mutants verdicts ulp dist matrix changelog release-tools clean
+.PHONY: venv test test-all check arm demo examples litmus compilers gradients peers bench-peers bench-x86 bench-train bench-models bench-polybench benchmarks reference docs links notebooks gpu fuzz fuzz-properties mutants verdicts ulp dist matrix changelog release-tools clean
 venv: $(VENV)/.installed
 
 $(VENV)/.installed: pyproject.toml
@@ -92,6 +92,11 @@ benchmarks: venv bench-peers .bench-peers/.models
 # make bench-polybench THREADS=2 ROWS=jacobi
 bench-polybench: venv
 	for n in $$(echo $(THREADS) | tr , ' '); do $(BIN)/python -m bench.polybench --threads $$n --only '$(ROWS)'; done
+
+# Every page that is written from the code, in order; each generator alone is in AGENTS.md. Two minutes.
+reference: venv
+	for each in layout costs support onnx_operators steps loop_pictures operators; do PYTHONPATH=. $(BIN)/python scripts/$$each.py || exit 1; done
+	for each in reference pages; do $(BIN)/python -m scripts.$$each || exit 1; done
 
 # The site, offline, in build/site; anything Sphinx warns of is an error.
 docs: $(VENV)/.docs

@@ -283,13 +283,10 @@ class Loop:
 
 
 def describe() -> str:
-    """The processor and its cores, as the system names them."""
+    """The processor and its cores, as the system names them, and the system."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
         model = next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
     except (OSError, StopIteration):
         model = platform.processor() or platform.machine()
-    return (
-        f"{model} ({host.cpu_name()}), {len(os.sched_getaffinity(0))} cores, {platform.system()} "
-        f"{platform.release()}"
-    )
+    return f"{model} ({host.cpu_name()}), {len(os.sched_getaffinity(0))} cores, {platform.system()}"

@@ -16,8 +16,8 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from scripts.counts import counts  # noqa: E402
-from scripts.pages.examples import fenced, prose  # noqa: E402
 from scripts.pages.operator_facts import elsewhere, gradient, in_onnx  # noqa: E402
+from scripts.reference.docstrings import fenced, wrapped  # noqa: E402
 from texpr import lang, ops  # noqa: E402
 from texpr.compiler.imports import library_files  # noqa: E402
 from texpr.lang.elaboration.declaration import Module  # noqa: E402
@@ -100,13 +100,13 @@ def section(theme: str, name: str) -> str:
     facts += [f"* Compared with: {', '.join(compared)}."] if compared else []
     facts += [f"* Gradient: {sentence}" if sentence else "* Gradient:"]
     parts += ["\n".join(fact for fact in facts if fact)]
-    return "\n\n".join([*parts, fenced("texpr", text)] if text else parts)
+    return "\n\n".join([*parts, fenced(text, "texpr")] if text else parts)
 
 
 def described(theme: str, name: str) -> str:
     """The first part of an entry, which follows from the text alone: comment and equations."""
     doc = themes()[theme].ops[name].doc or ""
-    return "\n\n".join([f"## {name}", prose(" ".join(doc.split())), _equations(theme, name)])
+    return "\n\n".join([f"## {name}", wrapped(" ".join(doc.split())), _equations(theme, name)])
 
 
 def _equations(theme: str, name: str) -> str:
@@ -114,11 +114,11 @@ def _equations(theme: str, name: str) -> str:
     module = themes()[theme]
     text = module.ops[name].text.rstrip()
     used = _used(module, text)
-    block = fenced("texpr", "\n".join([*used, text]))
+    block = fenced("\n".join([*used, text]), "texpr")
     if block.count("\n") - 1 <= FOLDED:
         return block
     first = text.partition(" {")[0]
-    return f"{fenced('text', first)}\n\n:::{{dropdown}} Equations\n{block}\n:::"
+    return f"{fenced(first, 'text')}\n\n:::{{dropdown}} Equations\n{block}\n:::"
 
 
 def _used(module: Module, text: str) -> list[str]:
@@ -157,7 +157,7 @@ def _listed(links: list[str]) -> list[str]:
 
 
 def _plain(comment: str) -> str:
-    return prose(" ".join(line.removeprefix("#").strip() for line in comment.splitlines()))
+    return wrapped(" ".join(line.removeprefix("#").strip() for line in comment.splitlines()))
 
 
 def _text(file: object) -> str:

@@ -13,8 +13,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from scripts.pages.examples import fenced, prose, refused, rewrite, run, stepped  # noqa: E402
+from scripts.pages.examples import refused, rewrite, run, stepped  # noqa: E402
 from scripts.pages.step_docstrings import SYSTEMS, Described, described, summary  # noqa: E402
+from scripts.reference.docstrings import fenced, wrapped  # noqa: E402
 from texpr.schedule.steps.registry import KINDS, Rule, rules  # noqa: E402
 
 STUB = Path("texpr/schedule/script/step_methods.pyi")
@@ -130,12 +131,12 @@ def _section(rule: Rule, names: dict[str, object]) -> str:
         told.body,
         *_listed("Arguments", told.args),
         "**Example**",
-        fenced("python", told.example),
+        fenced(told.example, "python"),
         rewrite(before, after),
         "**Refused**",
         *_reasons(told),
-        fenced("python", told.refused),
-        fenced("error", said),
+        fenced(told.refused, "python"),
+        fenced(said, "error"),
         _facts(rule, told),
     ]
     return "\n\n".join(parts)
@@ -146,23 +147,23 @@ def _older(rule: Rule) -> str:
 
 
 def _reasons(told: Described) -> list[str]:
-    return [prose(f"`{name}`: {reason}") for name, reason in told.raises.items()]
+    return [wrapped(f"`{name}`: {reason}") for name, reason in told.raises.items()]
 
 
 def _listed(title: str, entries: dict[str, str]) -> list[str]:
     if not entries:
         return []
-    lines = [prose(f"* `{name}`: {meaning}").replace("\n", "\n  ") for name, meaning in entries.items()]
+    lines = [wrapped(f"`{name}`: {meaning}", "* ") for name, meaning in entries.items()]
     return [f"**{title}**", "\n".join(lines)]
 
 
 def _facts(rule: Rule, told: Described) -> str:
     """Facts in a line each: the order of sums, names elsewhere, the source."""
     elsewhere = ", ".join(f"{system} {told.elsewhere[system]}" for system in SYSTEMS)
-    lines = [f"* Order of sums: {rule.order_of_sums}.", f"* Elsewhere: {elsewhere}."]
+    lines = [f"Order of sums: {rule.order_of_sums}.", f"Elsewhere: {elsewhere}."]
     if told.source:
-        lines.append(f"* Source: {told.source}")
-    return "\n".join(prose(line).replace("\n", "\n  ") for line in lines)
+        lines.append(f"Source: {told.source}")
+    return "\n".join(wrapped(line, "* ") for line in lines)
 
 
 def _small(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
 
@@ -14,10 +14,12 @@ PAGES = {module.PAGE: module.page for module in (options, errors, commands, inte
 
 
 def written(path: str) -> str:
-    """The text of a page. Its examples leave the options of the process as they are."""
+    """The text of a page. Its examples leave the options of the process as they are, and nothing
+    that they print is seen.
+    """
     before = process._process
     try:
-        with redirect_stdout(StringIO()):
+        with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
             return PAGES[path]()
     finally:
         process._process = before

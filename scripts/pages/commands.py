@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from scripts.pages.examples import fenced, prose
+from scripts.reference.docstrings import fenced, wrapped
 from texpr.__main__ import command_line
 
 PAGE = "docs/reference/cli.md"
@@ -56,11 +56,11 @@ def examples(parser: Parser) -> list[str]:
 def _section(name: str, parser: Parser) -> list[str]:
     level = "#" * len(name.split())
     shown = examples(parser) or [" ".join([name, *_needed(parser)])]
-    parts = [f"{level} {name}", prose(parser.description or "")]
+    parts = [f"{level} {name}", wrapped(parser.description or "")]
     if _subparsers(parser):
         rows = [(f"`{n}`", p.description or "") for n, p in _subparsers(parser).items()]
         return [*parts, _table("command", rows)]
-    parts.append(fenced("sh", "\n".join(shown)))
+    parts.append(fenced("\n".join(shown), "sh"))
     rows = [*_arguments(parser), *_options(parser)]
     return [*parts, _table("argument", rows)] if rows else parts
 

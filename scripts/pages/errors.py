@@ -12,8 +12,9 @@ from pathlib import Path
 
 import texpr as tx
 from scripts.pages.error_codes import CODES, SETUP, Code
-from scripts.pages.examples import FILE, fenced, prose, run
+from scripts.pages.examples import FILE, run
 from scripts.pages.step_docstrings import described
+from scripts.reference.docstrings import fenced, wrapped
 from texpr.schedule.steps.registry import rules
 from texpr.support import errors
 from texpr.support.extras import MissingExtra
@@ -147,7 +148,7 @@ def _classes() -> Iterator[str]:
 
 def _section(code: str, told: Code, names: dict[str, object]) -> str:
     shown = _shown(told.example, names, code) if told.example else ""
-    return "\n\n".join(part for part in (f"### {code}", prose(told.meaning), shown) if part)
+    return "\n\n".join(part for part in (f"### {code}", wrapped(told.meaning), shown) if part)
 
 
 def _shown(example: str, names: dict[str, object], code: str = "") -> str:
@@ -161,7 +162,7 @@ def _shown(example: str, names: dict[str, object], code: str = "") -> str:
     else:
         raise AssertionError(f"{code}: this is accepted: {example}")
     assert os.getcwd() not in text and str(PACKAGE) not in text, f"a path of this machine: {text}"
-    return f"A `{kind}`:\n\n{fenced('python', _quoted(example))}\n\n{fenced('error', text)}"
+    return f"A `{kind}`:\n\n{fenced(_quoted(example), 'python')}\n\n{fenced(text, 'error')}"
 
 
 def _quoted(example: str) -> str:
@@ -173,8 +174,7 @@ def _quoted(example: str) -> str:
 def _steps() -> str:
     found = [rule for rule in rules().values() if described(rule)]
     links = [f"[`{r.name}`](steps/{r.kind}.md#{r.name})" for r in found]
-    items = [f"* {', '.join(links[at : at + 8])}" for at in range(0, len(links), 8)]
-    return "\n".join(prose(item).replace("\n", "\n  ") for item in items)
+    return "\n".join(wrapped(", ".join(links[at : at + 8]), "* ") for at in range(0, len(links), 8))
 
 
 __all__ = ["CODES", "FILE", "PAGE", "classes", "codes_of_steps", "page", "raised"]

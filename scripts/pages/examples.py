@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from difflib import Differ
-from textwrap import wrap
 
 import texpr as tx
+from scripts.reference.docstrings import fenced
 from texpr.ir.printing.loop import show_kernel
 
 FILE = "example.py"
 """Errors name it as the place of a step; tests of pages compile blocks under the same name."""
 LONGEST = 12
 """Lines of a listing that stands beside its successor; of longer ones the difference is shown."""
-
-
-def fenced(kind: str, text: str) -> str:
-    """A block of a page."""
-    return f"```{kind}\n{text.rstrip()}\n```"
 
 
 def run(text: str, names: dict[str, object]) -> None:
@@ -49,15 +44,10 @@ def stepped(text: str, names: dict[str, object]) -> tuple[str, str]:
 def rewrite(before: str, after: str) -> str:
     """Two listings: one after the other if they are short, else one with marks on what changed."""
     if max(before.count("\n"), after.count("\n")) <= LONGEST:
-        return f"{fenced('text', before)}\n\nbecomes\n\n{fenced('text', after)}"
+        return f"{fenced(before, 'text')}\n\nbecomes\n\n{fenced(after, 'text')}"
     lines = Differ().compare(before.splitlines(), after.splitlines())
     marked = [line.rstrip() for line in lines if not line.startswith("?")]
-    return "Lines with `-` become those with `+`:\n\n" + fenced("diff", "\n".join(marked))
-
-
-def prose(text: str) -> str:
-    """A paragraph in lines of 98 columns: lists indent by two."""
-    return "\n".join(wrap(text, 98, break_long_words=False, break_on_hyphens=False))
+    return "Lines with `-` become those with `+`:\n\n" + fenced("\n".join(marked), "diff")
 
 
 def _listing(names: dict[str, object]) -> str:

@@ -12,7 +12,7 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from types import ModuleType
 
-from scripts.pages.examples import fenced, prose
+from scripts.reference.docstrings import fenced, wrapped
 from texpr.ir import expr, loop, loop_kind, tensor
 from texpr.ir.verifier import expr as verify_expr
 from texpr.ir.verifier import program as verify_program
@@ -123,8 +123,8 @@ def page() -> str:
     exec(setup[1], names)
     texts = (names["show_program"](names["program"]), names["show_kernel"](names["kernel"]))  # type: ignore[operator]
     return HEAD % (
-        fenced("texpr", texts[0]),
-        fenced("text", texts[1]),
+        fenced(texts[0], "texpr"),
+        fenced(texts[1], "text"),
         _table(expr),
         _table(tensor),
         _table(loop),
@@ -148,7 +148,7 @@ def complaints(module: ModuleType) -> Iterator[str]:
     """Items of a list: what a module of the verifier refuses."""
     assert module.__file__ is not None
     found = dict.fromkeys(_messages(ast.parse(Path(module.__file__).read_text(encoding="utf-8"))))
-    return (prose(f"* {text}").replace("\n", "\n  ") for text in found)
+    return (wrapped(text, "* ") for text in found)
 
 
 def _messages(tree: ast.Module) -> Iterator[str]:

@@ -6,7 +6,8 @@ import re
 from dataclasses import MISSING, fields
 from inspect import cleandoc
 
-from scripts.pages.examples import fenced, prose, refused, run
+from scripts.pages.examples import refused, run
+from scripts.reference.docstrings import fenced, wrapped
 from texpr.support.options import Options
 
 PAGE = "docs/reference/options.md"
@@ -106,7 +107,7 @@ def page() -> str:
     setup = re.search(r"```python\n(.*?)```", HEAD, re.DOTALL)
     assert setup is not None
     run(setup[1], names)
-    unknown = fenced("error", refused("tx.options(thread=2)\n", names))
+    unknown = fenced(refused("tx.options(thread=2)\n", names), "error")
     head = HEAD % (unknown, "\n".join(map(_row, fields(Options))))
     return "\n\n".join([head.rstrip(), *(_section(f.name, names) for f in fields(Options)), TAIL])
 
@@ -140,9 +141,9 @@ def _section(name: str, names: dict[str, object]) -> str:
     return "\n\n".join(
         [
             f"## {name}",
-            prose(text[0].upper() + text[1:]),
-            fenced("python", EXAMPLES[name].replace("'", '"')),
-            fenced("python", wrong.replace("'", '"')),
-            fenced("error", refused(wrong, names)),
+            wrapped(text[0].upper() + text[1:]),
+            fenced(EXAMPLES[name].replace("'", '"'), "python"),
+            fenced(wrong.replace("'", '"'), "python"),
+            fenced(refused(wrong, names), "error"),
         ]
     )

@@ -8,11 +8,10 @@ import re
 from dataclasses import dataclass
 from inspect import cleandoc
 
-from scripts.pages.examples import fenced, prose
+from scripts.reference.docstrings import fenced, items, read, wrapped
 from texpr.schedule.steps.registry import Rule
 
 SYSTEMS = ("Halide", "TVM", "Exo", "MLIR")
-SECTION = re.compile(r"^(Args|Raises|Source|Example|Refused|Elsewhere):\s*(.*)$")
 
 
 @dataclass(frozen=True)
@@ -44,11 +43,11 @@ def described(rule: Rule) -> Described:
     Raises:
         KeyError: a section is missing.
     """
-    text, sections = _sections(cleandoc(rule.function.__doc__ or ""))
+    text, sections = read(rule.function.__doc__)
     return Described(
         "\n\n".join(_paragraph(block) for block in text.split("\n\n")),
-        _entries(sections.get("Args", "")),
-        _entries(sections["Raises"]),
+        dict(items(sections.get("Args", ""))),
+        dict(items(sections["Raises"])),
         _joined(sections.get("Source", "")),
         _code(sections["Example"]),
         _code(sections["Refused"]),
@@ -58,43 +57,16 @@ def described(rule: Rule) -> Described:
 
 def summary(rule: Rule) -> str:
     """The first sentence of a step."""
-    text = _joined(cleandoc(rule.function.__doc__ or "").split("\n\n", 1)[0])
+    text = _joined(read(rule.function.__doc__).text.split("\n\n", 1)[0])
     return re.split(r"(?<=\.)\s", text, maxsplit=1)[0]
-
-
-def _sections(text: str) -> tuple[str, dict[str, str]]:
-    """Text before the first section, and the sections by name, as they are indented."""
-    before: list[str] = []
-    found: dict[str, list[str]] = {}
-    lines = before
-    for line in text.splitlines():
-        match = SECTION.match(line)
-        if match:
-            lines = found.setdefault(match[1], [match[2]] if match[2] else [])
-        else:
-            lines.append(line)
-    return "\n".join(before).strip("\n"), {name: "\n".join(part) for name, part in found.items()}
 
 
 def _paragraph(block: str) -> str:
     """A paragraph, or a rewrite as code."""
     lines = block.splitlines()
     if "->" in block and not lines[0].rstrip().endswith((".", ",")):
-        return fenced("text", block)
-    return prose(_joined(block))
-
-
-def _entries(text: str) -> dict[str, str]:
-    """Lines `name: meaning`, with what follows on more indented lines."""
-    found: dict[str, str] = {}
-    name = ""
-    for line in text.splitlines():
-        if re.match(r"^    \w", line):
-            name, _, rest = line.strip().partition(": ")
-            found[name] = rest
-        else:
-            found[name] += f" {line.strip()}"
-    return found
+        return fenced(block, "text")
+    return wrapped(_joined(block))
 
 
 def _names(text: str) -> dict[str, str]:

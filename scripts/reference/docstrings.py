@@ -8,7 +8,9 @@ from textwrap import dedent, wrap
 from typing import NamedTuple
 
 SECTIONS = ("Args", "Attributes", "Shapes", "Returns", "Raises", "Source", "Example")
-HEAD = re.compile(rf"^({'|'.join(SECTIONS)}):(.*)$")
+STEPS = ("Refused", "Elsewhere")
+"""Sections that steps of schedules have as well."""
+HEAD = re.compile(rf"^({'|'.join(SECTIONS + STEPS)}):(.*)$")
 ITEM = re.compile(r"^ {4}([*\w][\w*., ()]*): (.*)$")
 COLUMNS = 100
 CELL = 190
@@ -30,7 +32,9 @@ class Docstring(NamedTuple):
 
 
 def read(text: str | None) -> Docstring:
-    """A docstring in its parts. A section is all that follows its name, without the indentation."""
+    """A docstring in its parts. A section is what follows its name, indented, or the paragraph that
+    begins in its line.
+    """
     body: list[str] = []
     sections: dict[str, list[str]] = {}
     lines = body
@@ -39,12 +43,17 @@ def read(text: str | None) -> Docstring:
         if head:
             lines = sections.setdefault(head[1], [])
             lines.append(head[2].strip())
-        elif lines is not body and line and not line.startswith(" "):
+        elif lines is not body and line and not line.startswith(" ") and not _is_within(lines):
             lines = body
             lines.append(line)
         else:
             lines.append(line)
     return Docstring("\n".join(body).strip(), {name: _joined(found) for name, found in sections.items()})
+
+
+def _is_within(lines: list[str]) -> bool:
+    """True in a paragraph that begins in the line of its section's name."""
+    return bool(lines) and bool(lines[0]) and "" not in lines
 
 
 def _joined(lines: list[str]) -> str:
@@ -73,16 +82,25 @@ def _section(name: str, text: str) -> str:
         return fenced(dedent(text), "pycon")
     if not text.startswith("    "):
         return filled(f"**{name}**: {text}")
-    items: list[list[str]] = []
+    found = items(text) if name != "Returns" else [("", " ".join(text.split()))]
+    said = [f"{named(each)}: {meaning}" if each else meaning for each, meaning in found]
+    return "\n".join([f"**{name}**", "", *(filled(each, "* ") for each in said)])
+
+
+def items(text: str) -> list[tuple[str, str]]:
+    """The entries of a section, `name: meaning` each, with what follows on more indented lines; the
+    name is empty where there is none.
+    """
+    found: list[tuple[str, str]] = []
     for line in text.splitlines():
         item = ITEM.match(line)
-        if item and name != "Returns":
-            items.append([named(item[1]) + ":", item[2]])
-        elif items:
-            items[-1].append(line.strip())
+        if item:
+            found.append((item[1], item[2]))
+        elif found:
+            found[-1] = found[-1][0], f"{found[-1][1]} {line.strip()}".rstrip()
         else:
-            items.append([line.strip()])
-    return "\n".join([f"**{name}**", "", *(filled(" ".join(item), "* ") for item in items)])
+            found.append(("", line.strip()))
+    return found
 
 
 def named(names: str) -> str:
@@ -91,10 +109,16 @@ def named(names: str) -> str:
 
 
 def filled(text: str, bullet: str = "") -> str:
-    """A paragraph or an item in lines that are short enough; code in backquotes stays together."""
-    words = re.sub(r"`[^`]*`", lambda code: code[0].replace(" ", "\0"), escaped(" ".join(text.split())))
+    """A paragraph or an item of plain text, whose signs mean nothing to Markdown."""
+    return wrapped(escaped(" ".join(text.split())), bullet)
+
+
+def wrapped(text: str, bullet: str = "") -> str:
+    """A paragraph or an item of Markdown in lines that are short enough; code in backquotes stays
+    together.
+    """
     lines = wrap(
-        words,
+        re.sub(r"`[^`]*`", lambda code: code[0].replace(" ", "\0"), text),
         COLUMNS,
         initial_indent=bullet,
         subsequent_indent=" " * len(bullet),

@@ -111,3 +111,28 @@ def test_a_gradient_by_hand_is_checked():
     tx.register_vjp("cube_by_hand", rule.format(3))
     assert tx.check_grad(cube, X[0]) < 1e-7
     np.testing.assert_allclose(tx.grad(cube)(X[0], np.ones_like(X[0])), 3 * X[0] ** 2, rtol=1e-6)
+
+
+def test_signatures_say_types_and_shapes():
+    """Of generic operators with dtype variables; residuals whose extents depend on constants with
+    `...`.
+    """
+    forward, backward = tx.vjp(tx.ops.matmul)
+    assert str(forward.signature) == "matmul_forward<T: num>(A: T[M, K], B: T[K, N]) -> C: T[M, N]"
+    assert (
+        str(backward.signature)
+        == "matmul_backward<T: num>(A: T[M, K], B: T[K, N], dC: T[M, N]) -> (dA: T[M, K], dB: T[K, N])"
+    )
+    assert (
+        str(tx.jvp(tx.ops.relu).signature)
+        == "relu_jvp<T: float>(X: T[*S], dX: T[*S]) -> (Y: T[*S], dY: T[*S])"
+    )
+    cut = tx.op(
+        "op cut<T: float>(X: T[*A:axis, N], n: i64[M] in 0..N; K, axis = 0) -> Y: T[*A, M - K] "
+        "require M >= K { Z[*a, j] = exp(X[*a, n[j]])  Y[*a, i] = Z[*a, i + K] * Z[*a, i] }"
+    )
+    assert str(tx.grad(cut).signature) == (
+        "cut_grad<T: float>(X: T[*A:axis, N], n: i64[M] in 0..N, dY: T[*A, M - K]; K, axis = 0) -> "
+        "dX: T[*A, N]"
+    )
+    assert "Z: T[...]" in str(tx.vjp(cut)[0].signature)

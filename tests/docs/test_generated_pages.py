@@ -1,4 +1,4 @@
-"""Pages that `python -m scripts.pages` writes: current, complete, and their blocks run."""
+"""Pages that `python -m scripts.pages` writes: current and complete."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import pytest
 from scripts.pages import commands, errors, intermediate, options
 from scripts.pages.__main__ import PAGES, written
 from scripts.pages.error_codes import CODES
-from tests.docs.page import run
 from texpr.__main__ import command_line
 from texpr.ir import expr, loop, tensor
 from texpr.schedule.steps.registry import rules
@@ -34,13 +33,6 @@ def headings(path: str) -> set[str]:
 def test_pages_are_current(path: str):
     """Every example on them is run, and errors are whole."""
     assert text_of(path) == written(path), "run `python -m scripts.pages`"
-
-
-@pytest.mark.parametrize("path", PAGES)
-def test_blocks_run(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(process, "_process", None)
-    run(ROOT / path)
 
 
 def test_every_option_has_an_entry():

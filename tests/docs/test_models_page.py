@@ -1,13 +1,11 @@
-"""The page about ONNX: its Python runs, its errors and limits are as shown."""
+"""The page about ONNX: its limits are as shown."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
-from tests.docs.page import blocks, run_python
 from tests.repo.source import ROOT
 
 pytest.importorskip("onnx")
@@ -18,13 +16,6 @@ from texpr.onnx.read import DEEPEST, MOST_BYTES  # noqa: E402
 
 PAGE = ROOT / "docs" / "guide" / "models.md"
 TEXT = PAGE.read_text(encoding="utf-8")
-
-
-def test_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {}
-    for block in blocks(PAGE):
-        run_python(block, names)
 
 
 def test_operators_that_are_not_read():

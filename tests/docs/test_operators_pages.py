@@ -11,7 +11,6 @@ import pytest
 
 import texpr as tx
 from scripts.operators import PAGES, described, index, operators_of, section, themes
-from tests.docs.page import run
 from texpr import ops
 
 FOLDER = Path(__file__).parents[2] / PAGES
@@ -39,7 +38,6 @@ def test_texts_and_comments_are_current(theme: str):
 
 def test_the_index():
     assert text_of("index") == index(), AGAIN
-    run(FOLDER / "index.md")
 
 
 @pytest.mark.parametrize("name", ops.names())

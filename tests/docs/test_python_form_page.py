@@ -1,23 +1,15 @@
-"""The pages about the Python form: their Python runs, and the reference names every word."""
+"""The reference of the Python form names every word."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-import pytest
-
-from tests.docs.page import run
 from texpr.lang.python_form.traced import Element
 from texpr.lang.python_form.vocabulary import WORDS
 
 DOCS = Path(__file__).parents[2] / "docs"
 REFERENCE = DOCS / "reference" / "python_form.md"
-
-
-@pytest.mark.parametrize("page", [DOCS / "guide" / "python_form.md", REFERENCE], ids=lambda p: p.parent.name)
-def test_python(page: Path):
-    assert "tx" in run(page)
 
 
 def test_the_reference_names_every_word():

@@ -1,6 +1,4 @@
-"""The page about schedules: its Python runs, its errors are as shown, its pictures are those of its
-schedules, its table has every step.
-"""
+"""The page about schedules: its pictures are those of its schedules, its table has every step."""
 
 from __future__ import annotations
 
@@ -8,14 +6,9 @@ import re
 from pathlib import Path
 
 from scripts import loop_pictures
-from tests.docs.page import run
 from texpr.schedule.steps.registry import rules
 
 PAGE = Path(__file__).parents[2] / "docs" / "guide" / "scheduling.md"
-
-
-def test_python():
-    run(PAGE)
 
 
 def test_pictures_are_current():

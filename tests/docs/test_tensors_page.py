@@ -1,4 +1,4 @@
-"""The page about tensors: its Python runs, its error is as shown, the names that it lists are there."""
+"""The page about tensors: the names that it lists are there."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 import texpr as tx
-from tests.docs.page import run
 from texpr.graph.arrays.promotion import promoted
 from texpr.graph.lazy import Tensor
 from texpr.graph.lazy.computation_cache import FEWEST, MOST, MOST_BYTES
@@ -18,10 +17,6 @@ from texpr.ir.dtypes import DTYPES
 PAGE = Path(__file__).parents[2] / "docs" / "guide" / "tensors.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 KINDS = ("arithmetic", "shape", "parts", "reductions", "order", "each element", "activations", "dtype")
-
-
-def test_python():
-    assert {"step", "train", "sign", "along"} <= set(run(PAGE))
 
 
 @pytest.mark.parametrize("kind", KINDS)

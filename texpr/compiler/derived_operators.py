@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, product
+from typing import NamedTuple
 
 from texpr import autodiff
 from texpr.compiler.op import Make, Op, op
 from texpr.compiler.operator_signature import Parameter, Signature, signature_of
 from texpr.ir.dtypes import F64, DType
+from texpr.ir.printing.types import type_text
 from texpr.ir.tensor import Program
 from texpr.passes.tensor.promote_to_f64 import widened
 from texpr.support.errors import CallError, CheckError
@@ -186,23 +189,12 @@ def _derived(operator: Op, make: Make, origin: tuple) -> Op:
     base = signature_of(operator)
     dtypes = base.bind_dtypes({})
     typical, constants = _typical(base, make, dtypes)
-    declared: dict[str, str] = {p.name: p.dtype for p in base.inputs}
-    for variable, t in dtypes.items():
-        if any(i.name not in declared and i.dtype == t for i in typical.inputs):
-            other = make(dtypes | {variable: _other(t)}, constants, frozenset())
-            declared |= {
-                i.name: variable
-                for i, j in zip(other.inputs, typical.inputs)
-                if i.name not in declared and i.dtype != j.dtype
-            }
+    types = _types(base, make, dtypes, typical, constants)
     needed = _needed(base, make, dtypes, constants)
     defaults = {p.name: p.default for p in base.inputs}
     inputs = tuple(
         Parameter(
-            t.name,
-            declared.get(t.name, t.dtype.name),
-            t.name not in needed,
-            default=defaults.get(t.name) or "0",
+            t.name, types[t.name].dtype, t.name not in needed, types[t.name].text, defaults.get(t.name) or "0"
         )
         for t in typical.inputs
     )
@@ -212,10 +204,54 @@ def _derived(operator: Op, make: Make, origin: tuple) -> Op:
         base.constants,
         base.variables,
         f"Derived from {base.name}.",
-        tuple(Parameter(t.name, t.dtype.name) for t in typical.outputs),
+        tuple(Parameter(t.name, types[t.name].dtype, type=types[t.name].text) for t in typical.outputs),
         base.axes,
     )
     return Op(signature, make, origin)
+
+
+class _Type(NamedTuple):
+    """The type of a derived input or output: an element type or a dtype variable, and the text."""
+
+    dtype: str
+    text: str
+
+
+def _types(
+    base: Signature,
+    make: Make,
+    dtypes: Mapping[str, DType],
+    typical: Program,
+    constants: Mapping[str, object],
+) -> dict[str, _Type]:
+    """The types of inputs and outputs, by name.
+
+    `X` and `dX` have the type that `X` is declared with. That of a residual is printed from the
+    typical program; where its extents may depend on stand-ins for constants, they are `...`.
+    """
+    tensors = (*typical.inputs, *typical.outputs)
+    variable_of = {p.name: p.dtype for p in base.inputs}
+    for variable, t in dtypes.items():
+        other = make({**dtypes, variable: _other(t)}, constants, frozenset())
+        for i, j in zip((*other.inputs, *other.outputs), tensors):
+            if i.dtype != j.dtype:
+                variable_of.setdefault(j.name, variable)
+    declared = {p.name: p.type for p in (*base.outputs, *base.inputs) if p.type}
+    declared |= {
+        f"d{name}": _of_values(text) for name, text in declared.items() if f"d{name}" not in declared
+    }
+    found: dict[str, _Type] = {}
+    for t in tensors:
+        dtype = variable_of.get(t.name, t.dtype.name)
+        shape = type_text(t).removeprefix(t.dtype.name)
+        printed = dtype + ("[...]" if shape and base.constants else shape)
+        found[t.name] = _Type(dtype, declared.get(t.name, printed))
+    return found
+
+
+def _of_values(text: str) -> str:
+    """The text of a type without the range of its values and the constants that count its axes."""
+    return re.sub(r":\w+(?=[,\]])", "", text.partition(" in ")[0].removesuffix(" distinct"))
 
 
 def _needed(
