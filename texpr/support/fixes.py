@@ -70,7 +70,14 @@ class Shift:
     offset: str
 
 
-Edit = Write | Require | Declare | Define | Ranges | Rename | Shift
+@frozen
+class Import:
+    """Take an operator from the library: a `use ops: name` at the start of the text."""
+
+    name: str
+
+
+Edit = Import | Write | Require | Declare | Define | Ranges | Rename | Shift
 
 
 @frozen
@@ -87,6 +94,11 @@ class Fix:
     words: str
     edits: tuple[Edit, ...] = ()
     also: str = ""
+
+
+def imported(name: str) -> Fix:
+    """Advise an operator of the library."""
+    return Fix(f"the library has it: write `use ops: {name}` before the operator", (Import(name),))
 
 
 def require(condition: str) -> Fix:

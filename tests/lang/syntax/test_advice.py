@@ -11,6 +11,41 @@ import texpr as tx
 MISTAKES = [
     # wrong, what the advice says, right
     (
+        "op f(X: f32[N, M]) -> Y: f32[N, M], s: f32 { Y[i, j] = X[i, j]  s = sum(i, j: X[i, j]) }",
+        "several outputs stand in parentheses: -> (Y: f32[N, M], ...)",
+        "op f(X: f32[N, M]) -> (Y: f32[N, M], s: f32) { Y[i, j] = X[i, j]  s = sum(i, j: X[i, j]) }",
+    ),
+    (
+        "op f(X: f32[N]) -> p: i64[] in 0..N, Y: f32[N] require N >= 1 { p = argmax(i: X[i])  Y[i] = X[i] }",
+        "several outputs stand in parentheses: -> (p: i64[], ...)",
+        "op f(X: f32[N]) -> (p: i64[] in 0..N, Y: f32[N]) require N >= 1 { p = argmax(i: X[i])  Y[i] = X[i] }",
+    ),
+    (
+        "op f(X: f32[M, N]) -> Y: f32[M, N] { P = softmax(X)  Y[i, j] = 2 * P[i, j] }",
+        "the library has it: write `use ops: softmax` before the operator",
+        "use ops: softmax\nop f(X: f32[M, N]) -> Y: f32[M, N] { P = softmax(X)  Y[i, j] = 2 * P[i, j] }",
+    ),
+    (
+        "op f(X: f32[M, N]) -> Y: f32[M, N] { Y = softmax(X, axis=0) }",
+        "the library has it: write `use ops: softmax` before the operator",
+        "use ops: softmax\nop f(X: f32[M, N]) -> Y: f32[M, N] { Y = softmax(X, axis=0) }",
+    ),
+    (
+        "op f(X: f32[M, N]) -> Y: f32[M, N] { Y[i, j] = 2 * gelu_tanh(X[i, j]) }",
+        "write `use ops: gelu_tanh` before the operator, T = gelu_tanh(X) as a whole right side",
+        "use ops: gelu_tanh\nop f(X: f32[M, N]) -> Y: f32[M, N] { T = gelu_tanh(X)  Y[i, j] = 2 * T[i, j] }",
+    ),
+    (
+        "op f(X: f32[N]) -> Y: f32[N] { Y[i] = sort(X)[i] }",
+        "a call gives one number",
+        "use ops: sort\nop f(X: f32[N]) -> Y: f32[N] { T = sort(X)  Y[i] = T[i] }",
+    ),
+    (
+        "op f(X: f32[N]) -> Y: f32[N] { Y[i] = sorted(X[i]) }",
+        "`use ops: sort` (argsort, topk), T = sort(X)",
+        "use ops: sort\nop f(X: f32[N]) -> Y: f32[N] { T = sort(X)  Y[i] = T[i] }",
+    ),
+    (
         "op f(X: f32[N]) -> Y: f32[K] { Y[i] = 0 }",
         "is a constant after `;`",
         "op f(X: f32[N]; K = 3) -> Y: f32[K] { Y[i] = 0 }",
@@ -221,3 +256,24 @@ def test_bodies(golden):
     golden(
         "\n".join(check(HEAD + wrong + "\n}", said, HEAD + right + "\n}") for wrong, said, right in BODIES)
     )
+
+
+def test_an_operator_of_the_library_that_is_not_used():
+    text = "op f(X: f32[M, N]) -> Y: f32[M, N] { P = softmax(X)  Y[i, j] = 2 * P[i, j] }"
+    with pytest.raises(tx.CheckError) as caught:
+        tx.op(text)
+    assert (
+        str(caught.value)
+        == """error[name]: unknown operator `softmax`
+  --> <op>:1:42
+  1 | op f(X: f32[M, N]) -> Y: f32[M, N] { P = softmax(X)  Y[i, j] = 2 * P[i, j] }
+    |                                          ^^^^^^^
+  help: the library has it: write `use ops: softmax` before the operator"""
+    )
+    assert caught.value.fixed == f"use ops: softmax\n{text}"
+
+
+def test_what_no_library_has_is_not_proposed():
+    with pytest.raises(tx.CheckError) as caught:
+        tx.op("op f(X: f32[M, N]) -> Y: f32[M, N] { Y = sofmax(X) }")
+    assert "use ops" not in str(caught.value)

@@ -105,6 +105,17 @@ class Module:
     imported: dict[str, OpDeclaration] = field(default_factory=dict)
     find: Find | None = None
 
+    def in_library(self, name: str, span: Span) -> bool:
+        """True if `use ops: name` finds an operator or a function."""
+        if self.find is None:
+            return False
+        word = tree.Word(span, name)
+        try:
+            self.find(tree.Use(span, tree.Word(span, "ops"), False, (word,)), word, self.source.name)
+        except CheckError:
+            return False
+        return True
+
 
 def parse(text: str, name: str = "<text>", find: Find | None = None, only: str | None = None) -> Module:
     """The operators and scalar functions of a text.

@@ -14,7 +14,7 @@ from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import walk
 from texpr.lang.elaboration.declaration import OpDeclaration
 from texpr.lang.elaboration.equation_elaboration import equations_of, ordered
-from texpr.lang.elaboration.function_calls import YIELDING, is_scalar_function
+from texpr.lang.elaboration.function_calls import YIELDING, check_call_of_library, is_scalar_function
 from texpr.lang.elaboration.likely import advised_let, likely_type
 from texpr.lang.elaboration.name_scope import OUTSIDE, Names, names_in, shown
 from texpr.lang.elaboration.operator_calls import invoke
@@ -156,6 +156,7 @@ class _Elaboration:
             declaration.module.functions,
             Arithmetic(),
             lambda name: self.operator(name) is not None,
+            in_library=declaration.module.in_library,
         )
         self.requires: list[Expr] = []
 
@@ -284,6 +285,8 @@ class _Elaboration:
             callee = self.operator(call.name.text)
             assert callee is not None
             return [invoke(node, call, callee, self.scalars, self.requires, self.session.program)]
+        if isinstance(call, tree.Call) and all(not t.indices for t in node.targets):
+            check_call_of_library(self.scalars, call)
         return [*equations_of(node, self.scalars)]
 
     def _is_whole_call(self, node: tree.Equation) -> bool:

@@ -9,6 +9,7 @@ from texpr.ir.expr import Var
 from texpr.lang.elaboration.name_scope import Names, Scope, Use
 from texpr.lang.elaboration.typed_values import Arithmetic
 from texpr.lang.syntax import tree
+from texpr.support.source import Span
 from texpr.support.trampoline import Steps
 
 
@@ -20,6 +21,7 @@ class ElaborationContext(Protocol):
         functions: `fn`s of the text.
         arithmetic: typed operations.
         is_operator: true of the names of operators.
+        in_library: true of what `use ops: name` would find, for a name at a place.
         uses: for each index, the unguarded reads in which it stands alone.
         inlined: how many scalar functions have been inlined.
     """
@@ -28,6 +30,7 @@ class ElaborationContext(Protocol):
     functions: Mapping[str, tree.Function]
     arithmetic: Arithmetic
     is_operator: Callable[[str], bool]
+    in_library: Callable[[str, Span], bool]
     uses: dict[Var, list[Use]]
     inlined: int
 

@@ -14,6 +14,7 @@ from texpr.lang.elaboration.typed_values import Value, describe, materialize
 from texpr.lang.syntax import tree
 from texpr.lang.syntax.advice import FUNCTIONS as FUNCTIONS_ELSEWHERE
 from texpr.support.errors import CheckError, ResourceError
+from texpr.support.fixes import imported
 from texpr.support.spelling import counted
 from texpr.support.trampoline import Steps
 
@@ -100,12 +101,34 @@ def _unknown_function(s: ElaborationContext, node: tree.Call) -> CheckError:
         return CheckError(
             f"unknown function `{name}`", node.name.span, code="name", help=FUNCTIONS_ELSEWHERE[name]
         )
+    if s.in_library(name, node.name.span):
+        return CheckError(
+            f"`{name}` is an operator of the library, not a scalar function",
+            node.name.span,
+            code="call",
+            help=f"write `use ops: {name}` before the operator, T = {name}(X) as a whole right side, and read "
+            "T[...]",
+        )
     return unknown(
         "function",
         name,
         node.name.span,
         (*FUNCTIONS, *BUILTINS, *RANDOM, *s.functions, *s.names.dtypes, *DTYPES),
     )
+
+
+def check_call_of_library(s: ElaborationContext, node: tree.Call) -> None:
+    """Refuse a whole right side that calls an operator of the library with tensors, and that the text
+    does not use.
+    """
+    name = node.name.text
+    if name in s.functions or name in s.names.dtypes or is_scalar_function(name) or s.is_operator(name):
+        return
+    given = [a.value if isinstance(a, tree.Keyword) else a for a in node.arguments]
+    if any(isinstance(a, tree.Name) and a.text in s.names.tensors for a in given) and s.in_library(
+        name, node.name.span
+    ):
+        raise CheckError(f"unknown operator `{name}`", node.name.span, code="name", fixes=[imported(name)])
 
 
 def _of_a_name(s: ElaborationContext, node: tree.Call) -> Value:

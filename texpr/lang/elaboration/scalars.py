@@ -46,13 +46,10 @@ class Scalars:
         arithmetic: Arithmetic,
         is_operator: Callable[[str], bool] = lambda name: False,
         largest: int = LARGEST_FACTOR,
+        in_library: Callable[[str, Span], bool] = lambda name, span: False,
     ) -> None:
-        self.names, self.functions, self.arithmetic, self.is_operator = (
-            names,
-            functions,
-            arithmetic,
-            is_operator,
-        )
+        self.names, self.functions, self.arithmetic = names, functions, arithmetic
+        self.is_operator, self.in_library = is_operator, in_library
         self.largest = largest
         self.uses: dict[Var, list[Use]] = {}
         self.inlined = 0

@@ -11,7 +11,19 @@ from texpr.lang.elaboration.declaration import Module, OpDeclaration, parse
 from texpr.lang.syntax import tree
 from texpr.lang.syntax.parser import tokenize
 from texpr.support.errors import CheckError, Error
-from texpr.support.fixes import Declare, Define, Edit, Fix, Ranges, Rename, Require, Shift, Write, said
+from texpr.support.fixes import (
+    Declare,
+    Define,
+    Edit,
+    Fix,
+    Import,
+    Ranges,
+    Rename,
+    Require,
+    Shift,
+    Write,
+    said,
+)
 from texpr.support.source import Source, Span
 
 Change = tuple[int, int, str]
@@ -160,6 +172,8 @@ class _Place:
     def changes(self, edit: Edit) -> list[Change]:
         """The characters that an edit changes; none where it does not apply."""
         match edit:
+            case Import(name):
+                return [(0, 0, f"use ops: {name}\n")]
             case Write(old, new):
                 found = next(
                     (n for n in _nodes(self.part) if _touches(n.span, self.span) and _same(n.span.text, old)),

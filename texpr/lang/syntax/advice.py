@@ -17,7 +17,7 @@ _CONVERSION = "a conversion is named after its type: "
 _POWER = "a power is written x ** y"
 _REMAINDER = "the remainder is x % y"
 _RANDOM = "a random number is uniform(seed, i), with an input seed: u64"
-_SORT = "sorting is outside code: declare `extern op`, register it with tx.register_extern"
+_SORT = "rows are ordered by operators: `use ops: sort` (argsort, topk), T = sort(X), then read T[...]"
 _MEAN = "a mean is sum(k: X[k]) / N"
 
 FUNCTIONS = {
@@ -270,6 +270,11 @@ def _other_languages(token: str, previous: str, words_before: Sequence[str], exp
                 if previous == "mod"
                 else "exclusive or of bits is bit_xor(x, y), of bools x != y"
             )
+        case "," if "require" in expected and "->" in words_before:
+            arrow = len(words_before) - words_before[::-1].index("->")
+            first = " ".join(words_before[arrow:]).partition(" in ")[0]
+            first = first.replace(" : ", ": ").replace(" , ", ", ").replace(" [ ", "[").replace(" ]", "]")
+            return f"several outputs stand in parentheses: -> ({first}, ...)"
         case _ if previous == "return":
             return "there is no `return`: an equation says each element of an output, Y[i] = X[i]"
     return ""
