@@ -93,7 +93,7 @@ FAULTS = {
         (
             "Y[t, m1] = c[m1] * 3.0  eq 1  at[t, m1]",
             "if 1 <= t\n        Y[t - 1, m1] = c[m1] * 3.0  eq 1  at[t - 1, m1]",
-            f"c {LAST}",
+            "the store computes `t` where its equation says `t - 1`",
         ),  # a value too late
     ],
     "sums": [

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import texpr as tx
+from texpr.ir.build import integer
 from texpr.ir.expr import Call, Const, FloorDiv, Max, Min, Mul, Read, Sub, Var, index
 from texpr.ir.interpreter.loop import interpret_kernel
 from texpr.ir.loop import Kernel
@@ -17,6 +18,7 @@ from texpr.ir.printing.tensor import show_program
 from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import rewrite, walk
 from texpr.passes import lower
+from texpr.schedule.steps.placement.fold_storage import folded_storage
 from texpr.support.errors import ScheduleError
 
 TILE = 4
@@ -42,6 +44,16 @@ op attention(Q: f32[N, D], K: f32[M, D], V: f32[M, E]) -> O: f32[N, E] {
   m[i] = max(j: S[i, j])
   e[i, j] = exp(S[i, j] - m[i])
   O[i, v] = sum(j: e[i, j] * V[j, v]) / sum(j: e[i, j])
+}""")
+
+FLASH = tx.op("""
+op flash(Q: f32[N, D], K: f32[M, D], V: f32[M, E]) -> O: f32[N, E] {
+  S[i, j] = sum(d: Q[i, d] * K[j, d])
+  m[i] = max(j: S[i, j])
+  e[i, j] = exp(S[i, j] - m[i])
+  z[i] = sum(j: e[i, j])
+  T[i, v] = sum(j: e[i, j] * V[j, v])
+  O[i, v] = T[i, v] / z[i]
 }""")
 
 
@@ -282,6 +294,47 @@ def test_steps_after_it_and_scripts():
         np.testing.assert_allclose(
             again.compile()(q, k, v), tx.interpret(ATTENTION, q, k, v), rtol=2e-5, atol=1e-5
         )
+
+
+def _in_one_pass(sizes: dict[str, int]) -> tx.Schedule:
+    """Attention in one loop over rows, with one over blocks: scores, maximum, exponentials, sums."""
+    s = tx.schedule(FLASH, **sizes).online_softmax("m", 4, reassoc=True)
+    s.inline("m").inline("z").inline("T")
+    s.merge("z_run.1.i", "T_run.1.i").merge("z_run.1.c", "T_run.1.c")
+    for name in ("e_block", "m_scale", "m_base"):
+        s.compute_at(name, "z_run.1.c")
+    s.merge("m_run.1.i", "z_run.1.i").merge("m_run.1.c", "z_run.1.c")
+    s.compute_at("m_block", "m_run.1.c").compute_at("S", "m_run.1.c")
+    s.merge("m_run.1.i", "O.i").merge("T_run.0.i", "m_run.1.i")
+    return s.merge("z_run.0.i", "T_run.0.i").merge("m_run.0.i", "z_run.0.i")
+
+
+@pytest.mark.parametrize("sizes", [{}, {"N": 5, "M": 18, "D": 3, "E": 4}], ids=["symbolic", "known"])
+def test_running_values_of_one_pass_are_folded(sizes: dict[str, int]):
+    """What the last block leaves is read behind the loop, where its index is a number."""
+    s = _in_one_pass(sizes)
+    for name, depth in (("m_run", 2), ("z_run", 1), ("T_run", 1)):
+        s.fold_storage(name, 1)
+        (folded,) = (t for t in s.kernel.temporaries if t.name == name)
+        assert integer(folded.shape[1]) == depth
+    assert s.certificate()
+    q, k, v = (
+        np.random.default_rng(n).standard_normal((n, d)).astype("f4") for n, d in ((5, 3), (18, 3), (18, 4))
+    )
+    with tx.options(certify=True):
+        np.testing.assert_allclose(s.compile()(q, k, v), tx.interpret(FLASH, q, k, v), rtol=2e-5, atol=1e-5)
+
+
+def test_too_few_running_values_are_refused():
+    """By the step, which names the element, and by the certificate of loops that it did not see."""
+    s = _in_one_pass({"N": 5, "M": 16, "D": 3, "E": 4})
+    with pytest.raises(ScheduleError) as refused:
+        s.fold_storage("m_run", 1, 1)
+    assert refused.value.code == "fold_storage" and refused.value.witness
+    (m_run,) = (t for t in s.kernel.temporaries if t.name == "m_run")
+    s.kernel = folded_storage(s.kernel, m_run, 1, 1)
+    with pytest.raises(ScheduleError, match="are not proven to compute it"):
+        s.certificate()
 
 
 def test_the_certificate_names_the_law():

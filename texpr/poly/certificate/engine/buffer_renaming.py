@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import islpy as isl
 
-from texpr.ir.build import compare, conjunction
+from texpr.ir.build import compare, conjunction, sub
 from texpr.ir.expr import Expr, Mod, Node, Read, Tensor, Var, index, plain
 from texpr.ir.loop import Alloc, For, If, Kernel, Stmt, Store
 from texpr.ir.store_kind import PARTIAL_START
@@ -190,10 +190,14 @@ class _Versions:
 
     def _candidates(self, s: Statement, read: Read) -> Iterator[Version]:
         """Candidates for the version that a read finds: from its indices before a remainder is
-        taken, or from the reads of the program.
+        taken, from the reads of the program, or from the last iterations of loops.
         """
         seen: list[Version] = []
-        for version in (*self._candidates_of_indices(read), *self._candidates_of_program(s)):
+        for version in (
+            *self._candidates_of_indices(read),
+            *self._candidates_of_program(s),
+            *self._candidates_of_last_iterations(s),
+        ):
             if any(e is None for e in version) or _is_unknown(s, version):  # type: ignore[arg-type]
                 continue
             if not any(all(map(structurally_equal, version, other)) for other in seen):  # type: ignore[arg-type]
@@ -219,6 +223,18 @@ class _Versions:
             if isinstance(n, Read) and n.tensor is self.source or isinstance(n, Total) and d is self.source:
                 parts = n.indices if isinstance(n, Read) else n.axes
                 yield tuple(at_instance(parts[k], names, s.at) for k in self.parts)
+
+    def _candidates_of_last_iterations(self, s: Statement) -> Iterator[Version]:
+        """What the last iterations of loops write that do not stand around a statement: behind a
+        loop `T[c % 2]` is `T[0]` where the extent is a known number, which tells nothing.
+        """
+        around = {n.var for n in s.loops}
+        for w in self.writes:
+            version = w.version
+            for n in reversed([n for n in w.statement.loops if n.var not in around]):
+                last = sub(n.extent, index(1))
+                version = tuple(at_instance(e, (n.var,), (last,)) for e in version)
+            yield version
 
     def _counterexamples(self, use: Access, version: Version) -> isl.Set:
         """The instances of a use for which the last write before it is of another version."""
