@@ -225,8 +225,8 @@ class _Versions:
                 yield tuple(at_instance(parts[k], names, s.at) for k in self.parts)
 
     def _candidates_of_last_iterations(self, s: Statement) -> Iterator[Version]:
-        """What the last iterations of loops write that do not stand around a statement: behind a
-        loop `T[c % 2]` is `T[0]` where the extent is a known number, which tells nothing.
+        """Versions written by the last iterations of the loops that a statement stands behind. There
+        `T[c % 2]` is `T[0]` if the extent is a known number, and the index tells nothing.
         """
         around = {n.var for n in s.loops}
         for w in self.writes:
