@@ -27,6 +27,7 @@ check: venv
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
+	MYPYPATH=. $(BIN)/mypy --strict --follow-imports=silent tests/typing/user_code.py
 
 # Everything for ARM, in QEMU: tests, a network that is trained there, the operator library with its gradients.
 arm: venv

@@ -9,7 +9,7 @@ from os.path import normpath
 from pathlib import Path
 from sys import intern
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, overload
 
 import numpy as np
 
@@ -46,6 +46,17 @@ else:
 
 _SHORT_TEXT = 4000
 """Characters of a text that takes less time to hash than its operator takes to print."""
+R = TypeVar("R", covariant=True)
+
+
+class Operand(Protocol[R]):
+    """What operators record instead of computing, as type checkers see it: a tensor."""
+
+    def __texpr_result__(self) -> R:
+        """Never called: its type is that of results."""
+        ...
+
+
 Make = Callable[[Mapping[str, DType], Mapping[str, object], frozenset[str]], Program]
 
 
@@ -64,6 +75,20 @@ class Op(callable.Callable):
         >>> dot
         <op dot(A: f32[N], B: f32[N]) -> C: f32>
     """
+
+    if TYPE_CHECKING:
+        # Of one output. Several are a tuple: they can be unpacked in the same way.
+        @overload
+        def __call__(self, first: Operand[R], /, *arrays: Any, **options: Any) -> R: ...
+        @overload
+        def __call__(self, first: Any, second: Operand[R], /, *arrays: Any, **options: Any) -> R: ...
+        @overload
+        def __call__(
+            self, first: np.ndarray | np.generic, /, *arrays: Any, **options: Any
+        ) -> np.ndarray[Any, Any]: ...
+        @overload
+        def __call__(self, *arrays: Any, **options: Any) -> Any: ...
+        def __call__(self, *arrays: Any, **options: Any) -> Any: ...
 
     def __init__(
         self,

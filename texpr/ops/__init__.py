@@ -17,7 +17,7 @@ from texpr.ops.lists import of_lists
 from texpr.ops.summation import einsum, einsum_op
 from texpr.support.elsewhere import FUNCTION
 from texpr.support.suggest import UnknownName, did_you_mean
-from texpr.support.tracebacks import boundary
+from texpr.support.tracebacks import hide_frames
 
 __all__ = ["LISTS", "einsum", "einsum_op", "names"]
 _DEFINITION = re.compile(r"^op ([A-Za-z_][A-Za-z0-9_]*)", re.MULTILINE)
@@ -53,10 +53,13 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(_places()))
 
 
-@boundary
 def __getattr__(name: str) -> Op:
     if name not in _places():
-        raise UnknownName("texpr.ops", name, lambda: did_you_mean(name, [*names(), "einsum"], FUNCTION))
+        try:
+            raise UnknownName("texpr.ops", name, lambda: did_you_mean(name, [*names(), "einsum"], FUNCTION))
+        except UnknownName as error:
+            hide_frames(error)
+            raise
     return _listed(name) if name in LISTS else _operator(name)
 
 

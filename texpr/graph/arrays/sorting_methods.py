@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from texpr import ops
 from texpr.graph.arrays import array_functions
@@ -10,12 +10,14 @@ from texpr.graph.arrays.recorded import recorded
 from texpr.ir.dtypes import BOOL, F32, U8
 from texpr.support.errors import CallError
 
+Array = TypeVar("Array", bound=Any)
 
-class Values(NamedTuple):
+
+class Values(NamedTuple, Generic[Array]):
     """Elements of a tensor, and their places along an axis."""
 
-    values: Any
-    indices: Any
+    values: Array
+    indices: Array
 
 
 class SortingMethods:
@@ -24,19 +26,19 @@ class SortingMethods:
     __slots__ = ()
 
     @recorded
-    def argsort(self: Any, axis: int | None = -1, descending: bool = False) -> Any:
+    def argsort(self: Array, axis: int | None = -1, descending: bool = False) -> Array:
         """The places of the elements in order along an axis, or of all in a line (None), i64."""
         operator = ops.argsort_descending if descending else ops.argsort
         return _along(operator, _comparable(self), axis)
 
     @recorded
-    def sort(self: Any, axis: int | None = -1, descending: bool = False) -> Any:
+    def sort(self: Array, axis: int | None = -1, descending: bool = False) -> Array:
         """The elements in order along an axis, or all in a line (None): a tensor, as of `np.sort`."""
         operator = ops.sort_descending if descending else ops.sort
         return _along(operator, _comparable(self), axis).astype(self.dtype)
 
     @recorded
-    def topk(self: Any, k: int, axis: int = -1, largest: bool = True) -> Any:
+    def topk(self: Array, k: int, axis: int = -1, largest: bool = True) -> Values[Array]:
         """The k largest or smallest elements along an axis, in order, and their places.
 
         Raises:
@@ -52,13 +54,13 @@ class SortingMethods:
         places = self.argsort(at)[(slice(None),) * at + (slice(0, k),)]
         return Values(ops.gather(self, places, axis=at), places)
 
-    def median(self: Any, axis: int | None = None, keepdims: bool = False) -> Any:
+    def median(self: Array, axis: int | None = None, keepdims: bool = False) -> Array:
         """The middle element in order along an axis, or of all; the mean of two for an even number, as
         `np.median`. NaN if there is one.
         """
         return self.quantile(0.5, axis, keepdims)
 
-    def quantile(self: Any, q: float, axis: int | None = None, keepdims: bool = False) -> Any:
+    def quantile(self: Array, q: float, axis: int | None = None, keepdims: bool = False) -> Array:
         """The value below which a share `q` of the elements lies, linear between two elements. NaN if
         there is one.
 
@@ -82,7 +84,7 @@ class SortingMethods:
             return found
         return found.reshape((1,) * len(x.shape)) if axis is None else found.expand_dims(at)
 
-    def unique(self: Any) -> Any:
+    def unique(self: Array) -> Array:
         """The different elements in order. Their number is known once they are: computed now.
 
         Raises:

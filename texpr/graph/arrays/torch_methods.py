@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from texpr import ops
 from texpr.graph.arrays import array_functions, binary
@@ -13,6 +13,7 @@ from texpr.graph.arrays.size import Size
 from texpr.ir.dtypes import BOOL, I64, DType, largest
 from texpr.support.errors import CallError
 
+Array = TypeVar("Array", bound=Any)
 Axis = int | tuple[int, ...] | list[int] | None
 
 
@@ -23,39 +24,39 @@ class TorchDtypes:
 
     __slots__ = ()
 
-    def float(self: Any) -> Any:
+    def float(self: Array) -> Array:
         """As f32."""
         return self.astype("f32")
 
-    def double(self: Any) -> Any:
+    def double(self: Array) -> Array:
         """As f64."""
         return self.astype("f64")
 
-    def half(self: Any) -> Any:
+    def half(self: Array) -> Array:
         """As f16."""
         return self.astype("f16")
 
-    def bfloat16(self: Any) -> Any:
+    def bfloat16(self: Array) -> Array:
         """As bf16."""
         return self.astype("bf16")
 
-    def long(self: Any) -> Any:
+    def long(self: Array) -> Array:
         """As i64."""
         return self.astype("i64")
 
-    def int(self: Any) -> Any:
+    def int(self: Array) -> Array:
         """As i32."""
         return self.astype("i32")
 
-    def short(self: Any) -> Any:
+    def short(self: Array) -> Array:
         """As i16."""
         return self.astype("i16")
 
-    def bool(self: Any) -> Any:
+    def bool(self: Array) -> Array:
         """As truth values: True where an element is not 0."""
         return self.astype("bool")
 
-    def type_as(self: Any, other: Any) -> Any:
+    def type_as(self: Array, other: Any) -> Array:
         """In the dtype of another tensor."""
         return self.astype(other.dtype)
 
@@ -94,21 +95,21 @@ class TorchMethods(TorchDtypes, Recorded):
 
     # Shapes
 
-    def view(self: Any, *shape: Any) -> Any:
+    def view(self: Array, *shape: Any) -> Array:
         """`reshape`: a value of its own, as all tensors are."""
         return self.reshape(*shape)
 
-    def view_as(self: Any, other: Any) -> Any:
+    def view_as(self: Array, other: Any) -> Array:
         """The same elements in the shape of another tensor."""
         return self.reshape(other.shape)
 
     reshape_as = view_as
 
-    def permute(self: Any, *dims: Any) -> Any:
+    def permute(self: Array, *dims: Any) -> Array:
         """Axis k of the result is axis `dims[k]`."""
         return self.transpose(tuple(dims[0]) if len(dims) == 1 and not isinstance(dims[0], int) else dims)
 
-    def t(self: Any) -> Any:
+    def t(self: Array) -> Array:
         """A matrix transposed.
 
         Raises:
@@ -119,17 +120,17 @@ class TorchMethods(TorchDtypes, Recorded):
         return self.T
 
     @property
-    def mT(self: Any) -> Any:  # noqa: N802
+    def mT(self: Array) -> Array:  # noqa: N802
         """The last two axes exchanged."""
         return self.swapaxes(-1, -2)
 
-    def movedim(self: Any, source: Any, destination: Any) -> Any:
+    def movedim(self: Array, source: Any, destination: Any) -> Array:
         """Axes moved to other places, the others in their order."""
         import numpy as np
 
         return np.moveaxis(self, source, destination)
 
-    def expand(self: Any, *shape: Any) -> Any:
+    def expand(self: Array, *shape: Any) -> Array:
         """Repeated along axes of extent 1, and along new ones in front; -1 keeps an extent."""
         wanted = list(shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape)
         new = len(wanted) - len(self.shape)
@@ -138,16 +139,16 @@ class TorchMethods(TorchDtypes, Recorded):
             tuple(own if n == -1 and own is not None else n for n, own in zip(wanted, extents))
         )
 
-    def expand_as(self: Any, other: Any) -> Any:
+    def expand_as(self: Array, other: Any) -> Array:
         """Repeated to the shape of another tensor."""
         return self.broadcast_to(other.shape)
 
-    def unbind(self: Any, dim: int = 0) -> tuple[Any, ...]:
+    def unbind(self: Array, dim: int = 0) -> tuple[Array, ...]:
         """The parts at each place of an axis."""
         (k,) = axes_of(dim, len(self.shape))
         return tuple(self[(slice(None),) * k + (n,)] for n in range(self.shape[k]))
 
-    def narrow(self: Any, dim: int, start: int, length: int) -> Any:
+    def narrow(self: Array, dim: int, start: int, length: int) -> Array:
         """`length` places of an axis from `start` on."""
         (k,) = axes_of(dim, len(self.shape))
         extent = self.shape[k]
@@ -156,7 +157,7 @@ class TorchMethods(TorchDtypes, Recorded):
             raise CallError(f"{length} places from {start} on of an axis of {extent}", code="index")
         return self[(slice(None),) * k + (slice(first, first + length),)]
 
-    def split(self: Any, size: int | list[int] | tuple[int, ...], dim: int = 0) -> tuple[Any, ...]:
+    def split(self: Array, size: int | list[int] | tuple[int, ...], dim: int = 0) -> tuple[Array, ...]:
         """Parts of `size` places, the last one of what is left; or of the sizes that are listed."""
         (k,) = axes_of(dim, len(self.shape))
         extent = self.shape[k]
@@ -170,7 +171,7 @@ class TorchMethods(TorchDtypes, Recorded):
             raise CallError(f"parts of {sizes} places of an axis of {extent}", code="shape")
         return tuple(self.narrow(k, sum(sizes[:n]), part) for n, part in enumerate(sizes))
 
-    def chunk(self: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
+    def chunk(self: Array, chunks: int, dim: int = 0) -> tuple[Array, ...]:
         """At most so many parts, all but the last one of equal size."""
         if chunks < 1:
             raise CallError(f"{chunks} parts", code="arguments", help="one part or more")
@@ -180,101 +181,101 @@ class TorchMethods(TorchDtypes, Recorded):
         """This tensor: elements always lie in the order C of memory."""
         return self
 
-    def clone(self: Any) -> Any:
+    def clone(self: Array) -> Array:
         """The same values as a tensor of its own, through which gradients flow."""
         return array_functions.itself(self)
 
     # Values
 
-    def clamp(self: Any, min: object = None, max: object = None) -> Any:  # noqa: A002
+    def clamp(self: Array, min: object = None, max: object = None) -> Array:  # noqa: A002
         """Not below `min`, not above `max`."""
         return self.clip(min, max)
 
-    def add(self: Any, other: object, *, alpha: Any = 1) -> Any:
+    def add(self: Array, other: object, *, alpha: Any = 1) -> Array:
         """x + alpha other."""
         return self + (other if alpha == 1 else other * alpha)
 
-    def sub(self: Any, other: object, *, alpha: Any = 1) -> Any:
+    def sub(self: Array, other: object, *, alpha: Any = 1) -> Array:
         """x - alpha other."""
         return self - (other if alpha == 1 else other * alpha)
 
-    def mul(self: Any, other: object) -> Any:
+    def mul(self: Array, other: object) -> Array:
         """x times other."""
         return self * other
 
-    def div(self: Any, other: object) -> Any:
+    def div(self: Array, other: object) -> Array:
         """x over other."""
         return self / other
 
-    def pow(self: Any, exponent: object) -> Any:
+    def pow(self: Array, exponent: object) -> Array:
         """x to a power."""
         return self**exponent
 
-    def neg(self: Any) -> Any:
+    def neg(self: Array) -> Array:
         """-x."""
         return -self
 
-    def remainder(self: Any, other: object) -> Any:
+    def remainder(self: Array, other: object) -> Array:
         """x modulo other, with the sign of other."""
         return self % other
 
-    def eq(self: Any, other: object) -> Any:
+    def eq(self: Array, other: object) -> Array:
         """True where elements are equal."""
         return binary.compare("equal", self, other)
 
-    def ne(self: Any, other: object) -> Any:
+    def ne(self: Array, other: object) -> Array:
         """True where elements differ."""
         return binary.compare("not_equal", self, other)
 
-    def lt(self: Any, other: object) -> Any:
+    def lt(self: Array, other: object) -> Array:
         """True where x is less."""
         return self < other
 
-    def le(self: Any, other: object) -> Any:
+    def le(self: Array, other: object) -> Array:
         """True where x is less or equal."""
         return self <= other
 
-    def gt(self: Any, other: object) -> Any:
+    def gt(self: Array, other: object) -> Array:
         """True where x is greater."""
         return self > other
 
-    def ge(self: Any, other: object) -> Any:
+    def ge(self: Array, other: object) -> Array:
         """True where x is greater or equal."""
         return self >= other
 
-    def matmul(self: Any, other: object) -> Any:
+    def matmul(self: Array, other: object) -> Array:
         """x @ other, leading axes broadcast."""
         return self @ other
 
     mm = bmm = mv = matmul
 
-    def dot(self: Any, other: Any) -> Any:
+    def dot(self: Array, other: Any) -> Array:
         """The sum of products of two vectors."""
         if len(self.shape) != 1 or len(other.shape) != 1:
             raise CallError("dot of tensors with several axes", code="shape", help="x @ y")
         return self @ other
 
-    def outer(self: Any, other: Any) -> Any:
+    def outer(self: Array, other: Any) -> Array:
         """Products of all pairs of elements of two vectors."""
         return self.reshape(-1, 1) * array_functions.operand(other).reshape(1, -1)
 
-    def reciprocal(self: Any) -> Any:
+    def reciprocal(self: Array) -> Array:
         """1 over x."""
-        return 1 / self
+        return 1 / self  # type: ignore[return-value]
 
-    def sign(self: Any) -> Any:
+    def sign(self: Array) -> Array:
         """-1, 0 or 1."""
         return ops.sign(self)
 
-    def trunc(self: Any) -> Any:
+    def trunc(self: Array) -> Array:
         """Without the fraction."""
         return ops.trunc(self) if self.dtype.is_float else array_functions.itself(self)
 
-    def lerp(self: Any, end: Any, weight: Any) -> Any:
+    def lerp(self: Array, end: Any, weight: Any) -> Array:
         """x + weight (end - x)."""
         return self + weight * (end - self)
 
-    def nan_to_num(self: Any, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    def nan_to_num(self: Array, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Array:
         """Numbers in place of NaN and infinities: 0, and the largest and least of the dtype."""
         if not self.dtype.is_float:
             return array_functions.itself(self)
@@ -284,18 +285,20 @@ class TorchMethods(TorchDtypes, Recorded):
         above = array_functions.where(finite == float("inf"), top, finite)
         return array_functions.where(above == float("-inf"), least, above)
 
-    def isclose(self: Any, other: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False) -> Any:
+    def isclose(self: Array, other: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False) -> Array:
         """True where |x - other| <= atol + rtol |other|, or both are the same infinity."""
         y = array_functions.operand(other)
         near = (abs(self - y) <= atol + rtol * abs(y)) & (self.isfinite() & _finite(y))
         same = near | (self == y)
         return same | (self.isnan() & (y != y)) if equal_nan else same
 
-    def allclose(self: Any, other: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False) -> Any:
+    def allclose(
+        self: Array, other: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False
+    ) -> Array:
         """True if `isclose` holds for all elements: computed now."""
         return self.isclose(other, rtol, atol, equal_nan).all().item()
 
-    def equal(self: Any, other: Any) -> Any:
+    def equal(self: Array, other: Any) -> Array:
         """True if shape and elements are equal: computed now."""
         y = array_functions.operand(other)
         return tuple(y.shape) == self.shape and (self == y).all().item()
@@ -313,7 +316,7 @@ class TorchMethods(TorchDtypes, Recorded):
         return array_functions.reduce("min", self, axis, keepdims)
 
     @recorded
-    def norm(self: Any, p: Any = 2, axis: Axis = None, keepdims: Any = False) -> Any:
+    def norm(self: Array, p: Any = 2, axis: Axis = None, keepdims: Any = False) -> Array:
         """The p-norm over some axes, or all: (sum |x|^p)^(1/p). Its gradient is 0 where it is 0."""
         x = self if self.dtype.is_float else self.astype("f32")
         if p in (float("inf"), "inf"):
@@ -333,7 +336,7 @@ class TorchMethods(TorchDtypes, Recorded):
         )
 
     @recorded
-    def logsumexp(self: Any, axis: Axis = None, keepdims: Any = False) -> Any:
+    def logsumexp(self: Array, axis: Axis = None, keepdims: Any = False) -> Array:
         """The logarithm of the sum of exponentials over some axes, or all; never overflows."""
         axes = axes_of(axis, len(self.shape))
         found = self if self.dtype.is_float else self.astype("f32")
@@ -343,38 +346,38 @@ class TorchMethods(TorchDtypes, Recorded):
 
     # Places
 
-    def where(self: Any, condition: object, other: object) -> Any:
+    def where(self: Array, condition: object, other: object) -> Array:
         """x where the condition holds, `other` elsewhere."""
         return array_functions.where(condition, self, other)
 
-    def masked_fill(self: Any, mask: object, value: object) -> Any:
+    def masked_fill(self: Array, mask: object, value: object) -> Array:
         """`value` where the mask holds, x elsewhere."""
         return array_functions.where(mask, value, self).astype(self.dtype)
 
-    def gather(self: Any, dim: Any, index: Any) -> Any:
+    def gather(self: Array, dim: Any, index: Any) -> Array:
         """x at places along an axis: `y[i][j] = x[index[i][j]][j]` for axis 0."""
-        return ops.gather(self, _places(index), axis=axes_of(dim, len(self.shape))[0])
+        return ops.gather(self, _places(index), axis=axes_of(dim, len(self.shape))[0])  # type: ignore[return-value]
 
-    def index_select(self: Any, dim: Any, index: Any) -> Any:
+    def index_select(self: Array, dim: Any, index: Any) -> Array:
         """The parts at places of an axis."""
-        return ops.index_select(self, _places(index), axis=axes_of(dim, len(self.shape))[0])
+        return ops.index_select(self, _places(index), axis=axes_of(dim, len(self.shape))[0])  # type: ignore[return-value]
 
-    def scatter(self: Any, dim: Any, index: Any, src: Any) -> Any:
+    def scatter(self: Array, dim: Any, index: Any, src: Any) -> Array:
         """x with elements replaced at places along an axis; the last of several at one place counts."""
-        return ops.scatter(self, _places(index), src, axis=axes_of(dim, len(self.shape))[0])
+        return ops.scatter(self, _places(index), src, axis=axes_of(dim, len(self.shape))[0])  # type: ignore[return-value]
 
-    def scatter_add(self: Any, dim: Any, index: Any, src: Any) -> Any:
+    def scatter_add(self: Array, dim: Any, index: Any, src: Any) -> Array:
         """x with elements added at places along an axis."""
-        return ops.scatter_add(self, _places(index), src, axis=axes_of(dim, len(self.shape))[0])
+        return ops.scatter_add(self, _places(index), src, axis=axes_of(dim, len(self.shape))[0])  # type: ignore[return-value]
 
-    def flip(self: Any, *dims: Any) -> Any:
+    def flip(self: Array, *dims: Any) -> Array:
         """Axes in the opposite order."""
         turned = axes_of(dims[0] if len(dims) == 1 else dims, len(self.shape))
         return self[
             tuple(slice(None, None, -1) if k in turned else slice(None) for k in range(len(self.shape)))
         ]
 
-    def roll(self: Any, shifts: Any, dims: Any = None) -> Any:
+    def roll(self: Array, shifts: Any, dims: Any = None) -> Array:
         """Elements moved along axes, those that leave coming back at the other end."""
         if dims is None:
             return self.reshape(-1).roll(shifts, 0).reshape(self.shape)
@@ -387,11 +390,11 @@ class TorchMethods(TorchDtypes, Recorded):
             result = ops.roll(result, axis=k, shift=shift % extent)
         return result
 
-    def tril(self: Any, diagonal: Any = 0) -> Any:
+    def tril(self: Array, diagonal: Any = 0) -> Array:
         """Matrices with 0 above a diagonal."""
         return ops.tril(self, k=diagonal)
 
-    def triu(self: Any, diagonal: Any = 0) -> Any:
+    def triu(self: Array, diagonal: Any = 0) -> Array:
         """Matrices with 0 below a diagonal."""
         return ops.triu(self, k=diagonal)
 

@@ -11,7 +11,9 @@ its derivative: there is no tape. `jit` runs a function on `Symbolic` arguments 
 of its arguments; afterwards a call is one native call.
 """
 
-from texpr.graph.arrays.array_functions import where
+from typing import TYPE_CHECKING
+
+from texpr.graph.arrays import array_functions
 from texpr.graph.lazy import evaluation
 from texpr.graph.lazy.creation import (
     arange,
@@ -34,6 +36,12 @@ from texpr.graph.lazy.jit_function import Jitted, jit
 from texpr.graph.lazy.lazy_tensor import Tensor, no_grad
 from texpr.graph.lazy.making import from_dlpack, tensor
 from texpr.graph.lazy.random_numbers import manual_seed, rand, randint, randn, randperm
+
+if TYPE_CHECKING:
+
+    def where(condition: object, a: object, b: object) -> Tensor: ...
+else:
+    where = array_functions.where
 
 Tensor.engine = evaluation
 as_tensor = from_numpy = tensor

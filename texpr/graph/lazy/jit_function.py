@@ -9,7 +9,7 @@ import inspect
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, overload
+from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from texpr.support.tracebacks import hide_frames
 
 _DIRECT_DTYPES = frozenset(map(np.dtype, ("?", *"bhiq", *"BHIQ", *"efd")))
 """The dtypes of arrays that plans take as they are."""
+R = TypeVar("R")
 MOST_TRACES = 64
 MOST_VARIANTS = 8
 """Traces for arguments of one structure that are kept: for modules in other modes."""
@@ -122,7 +123,7 @@ class Trace:
         )
 
 
-class Jitted:
+class Jitted(Generic[R]):
     """A function whose calls are captured, fused and compiled once per structure of the arguments:
     shapes, dtypes, nesting.
 
@@ -130,7 +131,7 @@ class Jitted:
         traces: how often the function was run to see what it computes.
     """
 
-    def __init__(self, function: Callable[..., Any], static: Collection[str]) -> None:
+    def __init__(self, function: Callable[..., R], static: Collection[str]) -> None:
         if not callable(function):
             raise CallError(
                 f"jit takes a function, not {type(function).__name__}",
@@ -162,7 +163,7 @@ class Jitted:
         self.traces = 0
         functools.update_wrapper(self, function)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> R:
         """The function's result, with tensors that are computed.
 
         Raises:
@@ -321,12 +322,12 @@ class Jitted:
 
 
 @overload
-def jit(function: Callable[..., Any]) -> Jitted:
+def jit(function: Callable[..., R]) -> Jitted[R]:
     """A decorator."""
 
 
 @overload
-def jit(*, static: str | Collection[str] = ()) -> Callable[[Callable[..., Any]], Jitted]:
+def jit(*, static: str | Collection[str] = ()) -> Callable[[Callable[..., R]], Jitted[R]]:
     """A decorator with options."""
 
 

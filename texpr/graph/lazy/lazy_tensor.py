@@ -6,7 +6,7 @@ import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -136,6 +136,9 @@ class Tensor(TensorValues, InPlaceOperators):
     )
 
     engine: ClassVar[Engine]
+    if TYPE_CHECKING:
+
+        def __texpr_result__(self) -> Tensor: ...
 
     def __init__(
         self,

@@ -41,6 +41,8 @@ from texpr.support.frozen_dataclass import frozen
 from texpr.support.spelling import counted, suggestion
 
 _WIDTH = 100
+_NUMBERS = (float, int, bool, Any, "float", "int", "bool", "Any")
+"""Annotations of constants that are for type checkers alone."""
 
 
 @frozen
@@ -121,7 +123,8 @@ class _Trace:
             name, given = checked_name(p.name, "the parameter"), p.default is not p.empty
             default = f" = {operand(p.default).text}" if given else ""
             if p.kind is p.KEYWORD_ONLY:
-                kind = "" if p.annotation is p.empty else f": {_text(name, p.annotation)}"
+                untyped = p.annotation is p.empty or p.annotation in _NUMBERS
+                kind = "" if untyped else f": {_text(name, p.annotation)}"
                 constants[name] = f"{name}{kind}{default}"
             elif p.kind is p.POSITIONAL_OR_KEYWORD:
                 inputs[name] = self._declaration(f"{name}: {_text(name, p.annotation)}")

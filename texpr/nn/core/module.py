@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 
@@ -148,10 +148,20 @@ class Module(KnowsArguments):
         """
         return Handle(self._pre_hooks, hook)
 
-    def forward(self, *inputs: Any) -> Any:
-        """The module's outputs, on symbolic tensors."""
-        raise NotImplementedError(f"{type(self).__name__} has no forward")
+    if TYPE_CHECKING:
+        forward: Callable[..., Any]
+    else:
 
+        def forward(self, *inputs: Any) -> Any:
+            """The module's outputs, on symbolic tensors."""
+            raise NotImplementedError(f"{type(self).__name__} has no forward")
+
+    @overload
+    def __call__(self, x: Tensor, /, *inputs: Any, **options: Any) -> Tensor: ...
+    @overload
+    def __call__(self, x: np.ndarray[Any, Any], /, *inputs: Any, **options: Any) -> np.ndarray[Any, Any]: ...
+    @overload
+    def __call__(self, *inputs: Any, **options: Any) -> Any: ...
     def __call__(self, *inputs: Any, **options: Any) -> Any:
         """Compute: on symbolic tensors as a part of the program that is being captured, on arrays
         at once, on lazy tensors when somebody looks at the results.

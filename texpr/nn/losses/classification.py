@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,18 +34,20 @@ class _OfLabels(WeightedLoss):
         super().__init__(weight, reduction)
         self.ignore_index = int(ignore_index)
 
-    @boundary
-    def __call__(self, input: Any, target: Any) -> Any:
-        """The loss; targets that are arrays are checked.
+    if not TYPE_CHECKING:  # types are those of modules
 
-        Raises:
-            CallError: a target is neither a class nor ignore_index.
-        """
-        known = to_host(target.realize().value) if isinstance(target, Tensor) else target
-        shape = tuple(input.shape) if hasattr(input, "shape") else np.shape(input)
-        if isinstance(known, np.ndarray) and known.dtype.kind in "iu" and shape:
-            check_labels(known, self.classes(shape), self.ignore_index)
-        return super().__call__(input, target)
+        @boundary
+        def __call__(self, input: Any, target: Any) -> Any:
+            """The loss; targets that are arrays are checked.
+
+            Raises:
+                CallError: a target is neither a class nor ignore_index.
+            """
+            known = to_host(target.realize().value) if isinstance(target, Tensor) else target
+            shape = tuple(input.shape) if hasattr(input, "shape") else np.shape(input)
+            if isinstance(known, np.ndarray) and known.dtype.kind in "iu" and shape:
+                check_labels(known, self.classes(shape), self.ignore_index)
+            return super().__call__(input, target)
 
     def each_counted(self, input: Any, target: Any) -> tuple[Any, Any]:
         axis = min(input.ndim - 1, 1)

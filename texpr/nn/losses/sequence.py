@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -42,36 +42,38 @@ class CTCLoss(Loss):
         super().__init__(reduction)
         self.blank, self.zero_infinity = int(blank), bool(zero_infinity)
 
-    def __call__(
-        self,
-        log_probs: Any,
-        targets: Any,
-        input_lengths: Any,
-        target_lengths: Any,
-        longest: int | None = None,
-    ) -> Any:
-        """The loss. How long the longest of targets in one line is, lengths say that are data; else
-        it might be all of them.
+    if not TYPE_CHECKING:  # types are those of modules
 
-        Raises:
-            CallError: such targets are more letters or fewer than the lengths say, or inputs do not
-                fit.
-        """
-        input_lengths, target_lengths = map(_as_line, (input_lengths, target_lengths))
-        line, known = (
-            np.ndim(targets) == 1,
-            None if isinstance(target_lengths, Symbolic) else np.asarray(target_lengths),
-        )
-        if not line or known is None:
-            return super().__call__(log_probs, targets, input_lengths, target_lengths, longest=longest)
-        if known.sum() != len(targets):
-            raise CallError(
-                f"CTCLoss: the target_lengths add up to {known.sum()}, and there are {len(targets)} letters",
-                code="shape",
+        def __call__(
+            self,
+            log_probs: Any,
+            targets: Any,
+            input_lengths: Any,
+            target_lengths: Any,
+            longest: int | None = None,
+        ) -> Any:
+            """The loss. How long the longest of targets in one line is, lengths say that are data; else
+            it might be all of them.
+
+            Raises:
+                CallError: such targets are more letters or fewer than the lengths say, or inputs do not
+                    fit.
+            """
+            input_lengths, target_lengths = map(_as_line, (input_lengths, target_lengths))
+            line, known = (
+                np.ndim(targets) == 1,
+                None if isinstance(target_lengths, Symbolic) else np.asarray(target_lengths),
             )
-        return super().__call__(
-            log_probs, targets, input_lengths, target_lengths, longest=int(known.max(initial=0))
-        )
+            if not line or known is None:
+                return super().__call__(log_probs, targets, input_lengths, target_lengths, longest=longest)
+            if known.sum() != len(targets):
+                raise CallError(
+                    f"CTCLoss: the target_lengths add up to {known.sum()}, and there are {len(targets)} letters",
+                    code="shape",
+                )
+            return super().__call__(
+                log_probs, targets, input_lengths, target_lengths, longest=int(known.max(initial=0))
+            )
 
     def forward(
         self,

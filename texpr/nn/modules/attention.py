@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from texpr import ops
 from texpr.graph import Symbolic
@@ -66,6 +67,9 @@ class MultiheadAttention(Module):
         >>> output.shape, weights.shape
         ((5, 2, 8), (2, 5, 5))
     """
+
+    if TYPE_CHECKING:
+        __call__: Callable[..., Any]  # several results
 
     in_proj_weight: Parameter | None
     in_proj_bias: Parameter | None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import sqrt
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from texpr import ops
 from texpr.nn import init
@@ -24,6 +24,9 @@ class _Recurrent(Module):
         gates: how many there are.
         states: how many tensors are carried on.
     """
+
+    if TYPE_CHECKING:
+        __call__: Callable[..., Any]  # several results
 
     gates, states = 1, 1
     hidden_size: int
