@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         schedule,
         vjp,
     )
+    from texpr.compiler import debug as debug
     from texpr.graph.lazy import (
         Tensor,
         arange,
@@ -202,6 +203,10 @@ _PARTS = frozenset(
 )
 
 
+_MODULES = {"debug": "compiler.debug", "gpu": "runtime.gpu"}
+"""Modules that are offered under another name."""
+
+
 def __getattr__(name: str) -> Any:
     """Find a public name where it is defined, and keep it."""
     if name.startswith("__"):
@@ -217,8 +222,8 @@ def _found(name: str) -> Any:
     if name in __all__:
         place = "support.errors" if name.endswith(("Error", "Warning")) else _ELSEWHERE.get(name, "compiler")
         found = getattr(import_module(f"texpr.{place}"), name)
-    elif name == "gpu":
-        found = import_module("texpr.runtime.gpu")
+    elif name in _MODULES:
+        found = import_module(f"texpr.{_MODULES[name]}")
     elif name in _PARTS:
         found = import_module(f"texpr.{name}")
     else:
@@ -234,7 +239,7 @@ def _meant(name: str) -> str:
     elsewhere, operators = import_module("texpr.support.elsewhere").MODULE, import_module("texpr.ops").names()
     if name in operators or name == "einsum":
         return f"did you mean `texpr.ops.{name}`?"
-    public = {*__all__, *_PARTS, "gpu", *import_module("texpr.lang.python_form.vocabulary").WORDS}
+    public = {*__all__, *_PARTS, *_MODULES, *import_module("texpr.lang.python_form.vocabulary").WORDS}
     return import_module("texpr.support.suggest").did_you_mean(name, public, elsewhere)
 
 

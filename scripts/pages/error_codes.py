@@ -146,6 +146,14 @@ CODES: dict[str, dict[str, Code]] = {
             'extern = tx.op("""extern op elsewhere(X: f32[N]) -> Y: f32[N]\n'
             'op f(X: f32[N]) -> Y: f32[N] { Y = elsewhere(X) }""")\nextern(np.ones(3, \'f4\'))',
         ),
+        "break": Code(
+            "`tx.interpret(..., break_at=...)` names no element that an equation computes.",
+            "tx.interpret(tx.op('op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] }'), np.ones(3, 'f4'), break_at='Z[0]')",
+        ),
+        "watch": Code(
+            "`tx.debug.watch` names a tensor that the operator does not have.",
+            "tx.debug.watch(tx.op('op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] }'), 'Z')(np.ones(3, 'f4'))",
+        ),
         "option": Code(
             "An option is unknown, or has a value that it cannot have.", "tx.options(threads='many')"
         ),

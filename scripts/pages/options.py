@@ -78,6 +78,7 @@ EXAMPLES = {
     "fma": "with tx.options(fma=True):\n    print(tx.schedule(ops.gelu_tanh).auto().script())",
     "device": "with tx.options(device='cpu'):\n    x = tx.tensor(np.ones(4, 'f4'))",
     "guard": "with tx.options(guard='end'):\n    kernel = tx.schedule(ops.relu).compile()",
+    "perf_map": "with tx.options(perf_map=True):\n    kernel = tx.schedule(ops.relu).compile()",
     "traceback": "with tx.options(traceback='full'):\n    ops.relu(np.ones(4, 'f4'))",
 }
 WRONG = {
@@ -96,6 +97,7 @@ WRONG = {
     "fma": "fma=None",
     "device": "device='gpu 0'",
     "guard": "guard='middle'",
+    "perf_map": "perf_map='yes'",
     "traceback": "traceback='long'",
 }
 """A value that is refused, by option."""

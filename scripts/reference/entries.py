@@ -18,7 +18,7 @@ ALIASES = {
     "Activation": "str | Callable",
 }
 """Names of types that a reader does not see elsewhere."""
-OPEN = {"object", "Any", "Self"}
+OPEN = {"object", "Any", "Array", "Self"}
 """Annotations that say nothing."""
 WIDTH = 86
 """Columns of a signature, which a page shows without scrolling."""

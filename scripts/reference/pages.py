@@ -143,6 +143,7 @@ PUBLIC = {
     "nn.init": "texpr.nn.init",
     "nn.utils": "texpr.nn.utils",
     "nn.utils.rnn": "texpr.nn.utils.rnn",
+    "tx.debug": "texpr.compiler.debug",
     "tx.gpu": "texpr.runtime.gpu",
     "tx.onnx": "texpr.onnx",
 }
@@ -275,6 +276,7 @@ GROUPS: dict[str, str] = {
     "tune.search": "Measuring and tuning",
     "compiler.fallback": "Measuring and tuning",
     "compiler.op": "Operators",
+    "compiler.debug": "Operators",
     "ir.extern": "Operators",
     "compiler.schedule": "Schedules and kernels",
     "compiler.kernels.compiled_kernel": "Schedules and kernels",

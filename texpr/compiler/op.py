@@ -41,8 +41,11 @@ from texpr.support.warn import warn
 
 if TYPE_CHECKING:
     import html
+
+    from texpr.compiler import breakpoints
 else:
     html = late("html")
+    breakpoints = late("texpr.compiler.breakpoints")
 
 _SHORT_TEXT = 4000
 """Characters of a text that takes less time to hash than its operator takes to print."""
@@ -50,7 +53,7 @@ R = TypeVar("R", covariant=True)
 
 
 class Operand(Protocol[R]):
-    """What operators record instead of computing, as type checkers see it: a tensor."""
+    """Type of what operators record instead of computing, for type checkers: a tensor."""
 
     def __texpr_result__(self) -> R:
         """Never called: its type is that of results."""
@@ -185,7 +188,7 @@ class Op(callable.Callable):
                 return result
         program, given = self._instance(inputs, constants)
         shapes = tuple(a.shape for a in given.values())
-        sizes = _sizes(program, shapes)
+        sizes = sizes_of(program, shapes)
         kernel = self._kernels.kernel_for(program, sizes, shapes)
         if kernel.symbolic:
             call = self._kernels.timed_call(kernel.bind(shapes), program, sizes, partial(self._forget, key))
@@ -408,7 +411,7 @@ def default_kernel(
     return automatic(program, sizes, constants=constants)
 
 
-def _sizes(program: Program, shapes: tuple[Shape, ...]) -> Mapping[Var, int]:
+def sizes_of(program: Program, shapes: tuple[Shape, ...]) -> Mapping[Var, int]:
     """The sizes of a call.
 
     Raises:
@@ -577,18 +580,24 @@ def _operator(name: str, found: Declarations, uses: Uses) -> Op:
 
 
 @boundary
-def interpret(operator: Op, *arrays: object, **options: object) -> object:
+def interpret(operator: Op, *arrays: object, break_at: str | None = None, **options: object) -> object:
     """Reference meaning of an operator: what every compiled kernel must equal, computed slowly.
 
+    Args:
+        break_at: an element of an output or intermediate, such as "m[3, 4]": the debugger of
+            `breakpoint()` stops where it is computed (`texpr.compiler.breakpoints`).
     Raises:
-        CallError: arguments that do not fit.
+        CallError: arguments that do not fit; no equation computes the element.
     Example:
         >>> dot = tx.op("op dot(A: f32[N], B: f32[N]) -> C: f32 { C = sum(k: A[k] * B[k]) }")
         >>> float(tx.interpret(dot, np.float32([1, 2]), np.float32([3, 4])))
         11.0
     """
     program, given = instance(operator, arrays, options)
-    results = interpret_program(program, given)
+    if break_at is None:
+        results = interpret_program(program, given)
+    else:
+        results = breakpoints.interpret_to(program, given, break_at)
     return results[0] if len(results) == 1 else results
 
 

@@ -80,6 +80,8 @@ class Options:
             directly behind one. "" or False: none. An access outside ends the process.
         reassociate: captured programs may be rewritten by laws of real numbers that do not hold for
             floats bit for bit.
+        perf_map: code that is loaded meanwhile is named in the file `perf-PID.map` that `perf report` reads,
+            a line a function.
         traceback: "short": errors that texpr raises on purpose end at the line of the user's program that
             led to them. "full": frames of the package are shown too.
     """
@@ -99,6 +101,7 @@ class Options:
     fma: bool = False
     device: str = "cpu"
     guard: str = ""
+    perf_map: bool = False
     traceback: Literal["short", "full"] = "short"
 
 
@@ -205,6 +208,7 @@ _CHECKS: dict[str, Callable[[object], object]] = {
     "fma": _switch,
     "device": _device,
     "guard": _guard,
+    "perf_map": _switch,
     "traceback": _traceback,
 }
 
@@ -223,7 +227,7 @@ def _from_text(name: str, text: str) -> object:
     match name:
         case "threads" | "text_limit" | "specializations" | "opt":
             return int(text) if text.strip().isascii() and text.strip().isdigit() else text
-        case "verify" | "certify" | "tuned" | "reassociate" | "tf32" | "fma":
+        case "verify" | "certify" | "tuned" | "reassociate" | "tf32" | "fma" | "perf_map":
             return {
                 "1": True,
                 "true": True,

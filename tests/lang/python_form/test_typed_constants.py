@@ -1,7 +1,5 @@
 """Constants of the Python form that are annotated for type checkers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -10,14 +10,14 @@ then all that is left.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
 import numpy as np
 
 from texpr.ir.dtypes import from_numpy, numpy_dtype
-from texpr.ir.expr import Read, Reduce, Tensor, Var
+from texpr.ir.expr import Expr, Read, Reduce, Tensor, Var
 from texpr.ir.extern import is_extern, run_extern
 from texpr.ir.interpreter.arithmetic import Array, cast, compute_dtype, fold_at, load, quiet, store
 from texpr.ir.interpreter.evaluate import (
@@ -34,10 +34,42 @@ from texpr.ir.shapes import bind_sizes, caller_shape, evaluate_size, flat_shape
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import children, walk
 from texpr.support.errors import CallError, ResourceError
+from texpr.support.frozen_dataclass import frozen
+
+
+@frozen
+class Instance:
+    """One element that was just computed.
+
+    Attributes:
+        indices: values of the equation's indices, and of sizes.
+        tensors: all tensors as far as they are computed; what is not is whatever the memory holds.
+        read: the value of an expression of the equation, outside of reductions.
+    """
+
+    equation: Equation
+    indices: dict[Var, int]
+    value: np.generic
+    tensors: dict[Tensor, Array]
+    read: Callable[[Expr], np.generic]
+
+
+@frozen
+class Stop:
+    """Call a function when an element of a tensor is computed, before it is stored; with each
+    update of it.
+    """
+
+    tensor: str
+    element: tuple[int, ...]
+    call: Callable[[Instance], None]
 
 
 def interpret(
-    program: Program, arrays: Sequence[np.ndarray], sizes: Mapping[str, int] | None = None
+    program: Program,
+    arrays: Sequence[np.ndarray],
+    sizes: Mapping[str, int] | None = None,
+    stop: Stop | None = None,
 ) -> tuple[np.ndarray, ...]:
     """The outputs of a program, in the callers' shapes.
 
@@ -45,6 +77,7 @@ def interpret(
         arrays: one per input, in the callers' shapes; bf16 as its 16 bits (uint16), floats of 8
             bits as uint8, or as what ml_dtypes has for them.
         sizes: sizes that no input tells.
+        stop: where to call a function on the way.
     Raises:
         CallError: arrays that do not fit the inputs.
         AssertionError: an instance that runs reads or writes outside an array, or reads what
@@ -62,7 +95,7 @@ def interpret(
         return run_extern(program, stored, [caller_shape(t, values, packs) for t in program.outputs], values)
     _check_indices(program)
     with quiet():
-        run = _Run(program, values, packs)
+        run = _Run(program, values, packs, stop)
         for tensor, array in zip(program.inputs, stored):
             run.buffers[tensor] = Buffer(load(array, tensor.dtype).reshape(flat_shape(tensor, values)))
         run.all()
@@ -153,7 +186,14 @@ def _reachable(unit: int, needs: list[set[int]], waiting: set[int]) -> set[int]:
 class _Run:
     """One call of a program."""
 
-    def __init__(self, program: Program, sizes: dict[Var, int], packs: dict[Var, tuple[int, ...]]) -> None:
+    def __init__(
+        self,
+        program: Program,
+        sizes: dict[Var, int],
+        packs: dict[Var, tuple[int, ...]],
+        stop: Stop | None = None,
+    ) -> None:
+        self.stop = stop
         self.program, self.sizes, self.packs = program, sizes, packs
         self.outer = constant_points(sizes)
         self.buffers: dict[Tensor, Buffer] = {}
@@ -233,8 +273,36 @@ class _Run:
         new = np.asarray(
             cast(np.broadcast_to(value.values, shape)[lanes], equation.value.dtype, target.dtype)
         )
+        if self.stop is not None and target.name == self.stop.tensor:
+            self.stops(self.stop, equation, points, lanes, places, new)
         self.assign(equation, buffer, flat[lanes], new.astype(compute_dtype(target.dtype), copy=False))
         return done | now
+
+    def stops(
+        self,
+        stop: Stop,
+        equation: Equation,
+        points: Points,
+        lanes: Array,
+        places: Sequence[Array],
+        new: Array,
+    ) -> None:
+        """Call the function at each point that computes the element, in order."""
+        here = lanes.copy()
+        for p, k in zip(places, stop.element, strict=True):
+            here = here & (p == k)
+        for number in np.flatnonzero(here[lanes]):
+            point = int(np.flatnonzero(lanes)[number])
+            env = {v: np.broadcast_to(x, points.shape).reshape(-1)[point] for v, x in points.env.items()}
+            at = Points({v: np.asarray(x) for v, x in env.items()}, (), np.array(True))
+            instance = Instance(
+                equation,
+                {v: int(x) for v, x in env.items()},
+                new[number],
+                {t: b.values for t, b in self.buffers.items()},
+                lambda e, at=at: evaluate(e, at, self.buffers).values[()],  # type: ignore[arg-type]
+            )
+            stop.call(instance)
 
     def assign(self, equation: Equation, buffer: Buffer, positions: Array, values: Array) -> None:
         """Write elements, or fold into them, at flat positions in order."""

@@ -12,8 +12,10 @@ from itertools import count
 
 import llvmlite.binding as llvm
 
+from texpr.runtime.native import perf_map
 from texpr.support.errors import CompileError
 from texpr.support.forks import held_over_forks
+from texpr.support.options import current
 
 lock = held_over_forks(threading.RLock())
 held_over_forks(llvm.ffi.lib._lock._lock)
@@ -89,9 +91,13 @@ def link(object_code: bytes, exports: Iterable[str], imports: Mapping[str, int])
         builder = llvm.JITLibraryBuilder().add_object_img(object_code).add_current_process()
         for name, address in imports.items():
             builder.import_symbol(name, address)
-        for name in exports:
+        wanted = frozenset(exports)
+        for name in wanted:
             builder.export_symbol(name)
         try:
-            return builder.link(_linker(), f"kernel{next(_numbers)}")
+            library = builder.link(_linker(), f"kernel{next(_numbers)}")
+            if current().perf_map:
+                perf_map.record(object_code, library.__getitem__, wanted)
+            return library
         except RuntimeError as error:
             raise CompileError(f"the object code does not link: {error}") from error
