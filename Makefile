@@ -6,8 +6,9 @@ WORKERS ?= 2
 SECONDS ?= 60
 THREADS ?= 1,2
 BATCHES ?= 1,8
+EXAMPLES ?= 5
 
-.PHONY: venv test test-all check arm demo examples litmus compilers gradients peers bench-peers bench-x86 bench-train bench-models bench-polybench benchmarks reference docs links notebooks gpu fuzz fuzz-properties mutants verdicts ulp dist matrix changelog release-tools clean
+.PHONY: venv array-api test test-all check arm demo examples litmus compilers gradients peers bench-peers bench-x86 bench-train bench-models bench-polybench benchmarks reference docs links notebooks gpu fuzz fuzz-properties mutants verdicts ulp dist matrix changelog release-tools clean
 venv: $(VENV)/.installed
 
 $(VENV)/.installed: pyproject.toml
@@ -60,6 +61,14 @@ gradients: venv bench-peers
 peers: gradients
 	$(BIN)/python scripts/layers.py --torch .bench-peers/bin/python
 	$(BIN)/python scripts/optimizers.py --torch .bench-peers/bin/python
+
+# The outside suite of the array API standard on `tx.array_api`, with counts:  make array-api EXAMPLES=20 SUITE=../array-api-tests
+array-api: $(VENV)/.array-api
+	$(BIN)/python -m scripts.array_api $(if $(SUITE),--suite $(SUITE)) --examples $(EXAMPLES) -n $(WORKERS) --dist worksteal array_api_tests
+
+$(VENV)/.array-api: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --group array-api
+	touch $@
 
 # Other libraries for the bench, in an environment of their own. One that cannot be installed is shown as absent.
 bench-peers: .bench-peers/.installed

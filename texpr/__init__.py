@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         vjp,
     )
     from texpr.compiler import debug as debug
+    from texpr.graph import array_api as array_api
     from texpr.graph.lazy import (
         Tensor,
         arange,
@@ -203,7 +204,7 @@ _PARTS = frozenset(
 )
 
 
-_MODULES = {"debug": "compiler.debug", "gpu": "runtime.gpu"}
+_MODULES = {"array_api": "graph.array_api", "debug": "compiler.debug", "gpu": "runtime.gpu"}
 """Modules that are offered under another name."""
 
 

@@ -209,18 +209,18 @@ plt.show()
 # %% [markdown]
 # ## 8. Sharp edges
 #
-# * A tensor shares the memory of its array, and waits. What you write into the array before the
-#   tensor computes is what it sees. Call `realize()` first, or copy.
+# * `tx.tensor` copies an array, `tx.as_tensor` shares its memory. What you write into such an array
+#   before a result computes is what the result sees. Call `realize()` first.
 # * Comparisons, `bool(x)`, printing and masks as indices compute at once.
 # * Arrays are made by NumPy: `tx.tensor(np.zeros(3))`.
 
 # %%
 memory = np.arange(3.0)
-doubled = tx.tensor(memory) * 2
+doubled = tx.as_tensor(memory) * 2
 memory[:] = 7
 print(doubled)
 
-early = (tx.tensor(memory) * 2).realize()
+early = (tx.as_tensor(memory) * 2).realize()
 memory[:] = 0
 print(early)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from scripts.reference.docstrings import filled
 from scripts.reference.entries import Entry, entry, row
+from scripts.reference.numpy_page import numpy_page
 from scripts.reference.pages import API, NN, PAGES, TENSORS, Page, group_of, page_of, public
 from scripts.reference.tensor_page import tensor_class
 from scripts.reference.words import words
@@ -23,7 +24,7 @@ def written() -> dict[Path, str]:
     for each in public():
         found[page_of(each)].append(each)
     pages = {FOLDER / page.path: page_text(page, found[page]) for page in PAGES}
-    return {FOLDER / "nn/index.md": index(found), **pages}
+    return {FOLDER / "nn/index.md": index(found), FOLDER / "numpy_functions.md": numpy_page(), **pages}
 
 
 def page_text(page: Page, entries: Sequence[Entry]) -> str:

@@ -33,7 +33,18 @@ def pages() -> dict[str, str]:
 
 
 def test_pages_are_current(pages: dict[str, str]):
-    old = [path for path, text in pages.items() if (ROOT / path).read_text(encoding="utf-8") != text]
+    # What NumPy's functions give is told of one version of NumPy.
+    theirs = (ROOT / "docs/reference/numpy_functions.md").read_text(encoding="utf-8")
+    skipped = (
+        ()
+        if f"NumPy {'.'.join(np.__version__.split('.')[:2])};" in theirs
+        else ("docs/reference/numpy_functions.md",)
+    )
+    old = [
+        path
+        for path, text in pages.items()
+        if path not in skipped and (ROOT / path).read_text(encoding="utf-8") != text
+    ]
     assert not old, "run: python -m scripts.reference"
 
 

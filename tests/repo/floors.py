@@ -54,7 +54,15 @@ SUB_FLOORS: dict[str, list[set[str]]] = {
         {"emitter"},
         {"ptx"},
     ],
-    "graph": [{"arrays", "passes"}, {"fusion", "capture"}, {"lowering"}, {"report"}, {"execution"}, {"lazy"}],
+    "graph": [
+        {"arrays", "passes"},
+        {"fusion", "capture"},
+        {"lowering"},
+        {"report"},
+        {"execution"},
+        {"lazy"},
+        {"array_api"},
+    ],
     "nn": [
         {"core"},
         {"data"},

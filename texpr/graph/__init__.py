@@ -35,6 +35,8 @@ that can be printed:
 Nothing here names an operator: fusion sees equations, their axes and their indices.
 """
 
+from types import ModuleType
+
 from texpr.graph.arrays.recording import active_capture
 from texpr.graph.capture.capture import Capture
 from texpr.graph.capture.protocol import Evaluation
@@ -43,7 +45,7 @@ from texpr.graph.capture.variable import Variable
 from texpr.graph.execution.plan import Plan
 from texpr.graph.fusion.flops import multiply_adds, operations
 from texpr.graph.fusion.producer_consumer import Decision
-from texpr.graph.lazy.lazy_tensor import leaf_of
+from texpr.graph.lazy.lazy_tensor import Tensor, leaf_of
 from texpr.graph.passes import PASSES
 from texpr.graph.report.timing import Timing, timing_table
 
@@ -62,3 +64,12 @@ __all__ = [
 ]
 
 Evaluation.leaf_of = leaf_of
+
+
+def _namespace() -> ModuleType:
+    from texpr.graph import array_api  # its hundred names take time, and few ask
+
+    return array_api
+
+
+Tensor._namespace = staticmethod(_namespace)

@@ -4,6 +4,7 @@ and arguments.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
@@ -139,13 +140,19 @@ def suggests(elsewhere: Mapping[str, str]) -> Callable[[C], C]:
             raise
 
     def changed(kind: C) -> C:
-        for name, method in list(vars(kind).items()):
-            if isinstance(method, FunctionType) and (name == "__init__" or _is_public(name)):
-                setattr(kind, name, known_arguments(method))
+        know_arguments(kind)
         kind.__getattr__ = __getattr__  # type: ignore[attr-defined]
         return kind
 
     return changed
+
+
+def know_arguments(kind: C) -> C:
+    """Let the methods of a class refuse arguments that they do not have, with their signature."""
+    for name, method in list(vars(kind).items()):
+        if isinstance(method, FunctionType) and (name == "__init__" or _is_public(name)):
+            setattr(kind, name, known_arguments(method))
+    return kind
 
 
 class KnowsArguments:
@@ -187,12 +194,38 @@ def known_arguments(function: F) -> F:
             if named and not named.keys() <= known:
                 owner = type(arguments[0]).__name__ if function.__name__ == "__init__" else function.__name__
                 raise unknown_argument(owner, next(n for n in named if n not in known), known)
-            return function(*arguments, **named)
+            try:
+                return function(*arguments, **named)
+            except TypeError as error:
+                if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+                    raise  # of what the function does, not of its call
+                raise wrong_arguments(function, error) from None
         except Exception as error:
             hide_frames(error)
             raise
 
     return called  # type: ignore[return-value]
+
+
+def wrong_arguments(function: Callable[..., Any], error: TypeError) -> CallError:
+    """The error of a call with too many or too few arguments, from Python's own: with the signature."""
+    from inspect import Parameter, signature
+
+    full = signature(function)
+    own = "self" in full.parameters
+    kept = [p.replace(annotation=Parameter.empty) for n, p in full.parameters.items() if n != "self"]
+    within = full.replace(parameters=kept, return_annotation=Parameter.empty)
+    parts = function.__qualname__.split(".")
+    name = parts[-2] if parts[-1] == "__init__" else parts[-1]
+    said = str(error).partition("() ")[2] or str(error)
+    if own:  # Python counts the object that the method is of
+        said = _COUNTED.sub(lambda m: _NUMBER.sub(lambda n: str(int(n[0]) - 1), m[0]), said)
+    said = said if said.startswith("takes") else f"is called without what it needs: {said}"
+    return CallError(f"{name} {said}", code="arguments", help=f"it is {name}{within}")
+
+
+_COUNTED = re.compile(r"takes (?:from )?\d+(?: to \d+)? positional arguments? but \d+")
+_NUMBER = re.compile(r"\d+")
 
 
 def unknown_argument(owner: str, name: str, known: frozenset[str]) -> CallError:

@@ -318,8 +318,10 @@ def test_universal_functions(name: str):
 def test_universal_functions_that_tensors_lack():
     x = tx.tensor([1.0, 2.0])
     for f, asked in (
-        (lambda: np.add.reduce(x), "add.reduce"),
-        (lambda: np.exp(x, dtype="f4"), "exp with dtype"),
+        (lambda: np.add.reduceat(x, [0]), "add.reduceat"),
+        (lambda: np.exp(x, where=[True, False]), "exp with where"),
+        (lambda: np.subtract.reduce(x), "subtract.reduce"),
+        (lambda: np.add.reduce(x, initial=1.0), "add.reduce with initial"),
     ):
         with pytest.raises(tx.CallError, match=f"numpy.{asked} of a tensor"):
             f()

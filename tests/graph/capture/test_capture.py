@@ -137,7 +137,7 @@ error[dtype]: linear: `weight` is f64, but `X` is f32, and both are T
 
 def test_a_symbolic_tensor_has_no_values():
     x = Capture().input("x", (5, 4), F32)
-    for use in (lambda: np.add.reduce(x), lambda: np.asarray(x), lambda: bool(x), lambda: float(x)):
+    for use in (lambda: np.linalg.inv(x), lambda: np.asarray(x), lambda: bool(x), lambda: float(x)):
         with pytest.raises((tx.CallError, TypeError)):
             use()
     assert (

@@ -59,7 +59,7 @@ def test_what_nobody_holds_is_not_kept():
 
 def test_memory_is_shared_with_arrays_both_ways():
     a = np.arange(6, dtype="f4").reshape(2, 3)
-    x = tx.tensor(a)
+    x = tx.as_tensor(a)
     assert x.numpy() is a or np.shares_memory(np.asarray(x), a)
     assert np.shares_memory(np.from_dlpack(x), a)
     assert np.shares_memory(tx.from_dlpack(a).numpy(), a)

@@ -428,6 +428,8 @@ def select(x: Any, key: object) -> Any:
         CallError: an index out of bounds, or booleans, whose number would be the extent of the
             result.
     """
+    if (holds := truth_of_all(key)) is not None:  # of the whole tensor: an axis of extent 1, or of 0
+        return select(select(x, None), slice(None) if holds else slice(0))
     found = selection(x.shape, normal(key, x.shape))
     whole = [f"i{k}" for k in range(len(x.shape))]
     if found.at == whole and tuple(found.result) == x.shape and not found.places:
@@ -435,6 +437,13 @@ def select(x: Any, key: object) -> Any:
     places = [(tuple(p.shape), n) for p, n in found.places]  # type: ignore[attr-defined]
     op: Op = operator_texts.taken(x.shape, found.at, tuple(found.result), x.dtype, places)
     return op(x, *(_as_i64(p) for p, _ in found.places))
+
+
+def truth_of_all(key: object) -> bool | None:
+    """The value of a single truth value, as a mask of no axes; None for any other key."""
+    if isinstance(key, bool | np.bool_) or isinstance(key, np.ndarray) and key.dtype == bool and not key.ndim:
+        return bool(key)
+    return None
 
 
 def normal(key: object, shape: Shape) -> object:

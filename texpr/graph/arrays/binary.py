@@ -6,7 +6,7 @@ from typing import Any
 
 from texpr.graph.arrays import array_functions, operator_texts
 from texpr.graph.arrays.promotion import of_elementary, of_quotient, promoted
-from texpr.ir.dtypes import BOOL, I8, I32, I64, U64, DType, int_range
+from texpr.ir.dtypes import BOOL, F32, F64, I8, I32, I64, U64, DType, int_range, largest
 from texpr.support.errors import CallError
 
 _TEXTS = {
@@ -20,6 +20,20 @@ _TEXTS = {
     "maximum": "max({0}, {1})",
     "minimum": "min({0}, {1})",
     "arctan2": "atan2({0}, {1})",
+    "hypot": "hypot({0}, {1})",
+    "copysign": "copysign({0}, {1})",
+    "logaddexp": (
+        "if {0} == {1} and abs({0}) == inf then {0} "
+        "else max({0}, {1}) + log1p(exp(if {0} > {1} then {1} - {0} else {0} - {1}))"
+    ),
+    "logaddexp2": (
+        "if {0} == {1} and abs({0}) == inf then {0} "
+        "else max({0}, {1}) + log2(1 + exp2(if {0} > {1} then {1} - {0} else {0} - {1}))"
+    ),
+    "nextafter": "",
+    "fmod": "fmod({0}, {1})",
+    "fmax": "if {0} != {0} then {1} else if {1} != {1} then {0} else max({0}, {1})",
+    "fmin": "if {0} != {0} then {1} else if {1} != {1} then {0} else min({0}, {1})",
     "bitwise_and": "bit_and({0}, {1})",
     "bitwise_or": "bit_or({0}, {1})",
     "bitwise_xor": "bit_xor({0}, {1})",
@@ -28,16 +42,20 @@ _TEXTS = {
 }
 NAMES = frozenset(_TEXTS)
 """The operations, by NumPy's names."""
+_OF_FLOATS = ("arctan2", "hypot", "copysign", "logaddexp", "logaddexp2", "nextafter")
+"""Functions that make floats of integers first."""
 _OF_BOOLS = {
     "add": "{0} or {1}",
     "multiply": "{0} and {1}",
     "maximum": "{0} or {1}",
     "minimum": "{0} and {1}",
+    "fmax": "{0} or {1}",
+    "fmin": "{0} and {1}",
     "bitwise_and": "{0} and {1}",
     "bitwise_or": "{0} or {1}",
     "bitwise_xor": "{0} != {1}",
 }
-_OF_INTEGERS = ("floor_divide", "remainder", "power", "left_shift", "right_shift")
+_OF_INTEGERS = ("floor_divide", "remainder", "power", "left_shift", "right_shift", "fmod")
 """Functions that NumPy computes on booleans as integers of 8 bits."""
 COMPARISONS = {
     "equal": "==",
@@ -80,14 +98,14 @@ def apply_binary(name: str, a: object, b: object) -> Any:
         CallError: shapes do not fit each other, or the dtype has no such operation.
     """
     x, y = array_functions.operand(a), array_functions.operand(b)
-    if name in ("divide", "arctan2"):  # of floats, whatever the other operand is
+    if name == "divide" or name in _OF_FLOATS:  # of floats, whatever the other operand is
         x, y = (_as_float(v) if type(v) is int else v for v in (x, y))
     t = array_functions.common_dtype(x, y)
     if t == BOOL and name in _OF_INTEGERS:
         t = I8
     if name == "power":
         return _power(x, y, t)
-    if name in ("divide", "arctan2"):
+    if name == "divide" or name in _OF_FLOATS:
         t = of_quotient(t) if name == "divide" else of_elementary(t)
     if t == BOOL:
         if name not in _OF_BOOLS:
@@ -95,7 +113,43 @@ def apply_binary(name: str, a: object, b: object) -> Any:
         return array_functions.elementwise(name, _OF_BOOLS[name], (x, y), t, t)
     if t.is_float and (name.startswith("bitwise") or name.endswith("shift")):
         raise CallError(f"{name} of {t}", code="dtype", help="it is for integers and booleans")
-    return array_functions.elementwise(name, _TEXTS[name], (x, y), t, t)
+    return array_functions.elementwise(name, _text(name, t), (x, y), t, t)
+
+
+def _text(name: str, t: DType) -> str:
+    """The expression of an operation in a dtype that is not bool."""
+    if name == "nextafter":
+        return _next(t)
+    if name == "fmod" and t.is_int:  # the sign of the first operand, 0 where the second one is 0
+        positive = "{0} - {0} // {1} * {1}"
+        if not t.is_signed:
+            return f"if {{1}} == 0 then 0 else {positive}"
+        rest = "({0} % {1})"
+        return f"if {{1}} == 0 then 0 else if {rest} != 0 and ({{0}} < 0) != ({{1}} < 0) then {rest} - {{1}} else {rest}"
+    return _TEXTS[name]
+
+
+def _next(t: DType) -> str:
+    """The next number after {0} towards {1}: Rump, Zimmermann, Boldo, Melquiond, Computing predecessor
+    and successor in rounding to nearest, BIT 49 (2009), algorithm 2.
+
+    Raises:
+        CallError: the dtype is computed in another one.
+    """
+    if t not in (F32, F64):
+        raise CallError(f"nextafter of {t}", code="dtype", help='convert it: .astype("f32")')
+    digits, least = (53, 5e-324) if t == F64 else (24, 1.401298464324817e-45)
+    u = 2.0**-digits
+    step, large, small = u * (1 + 2 * u), 0.5 / u / u * least, least / u
+    most = float(largest(t))
+    up = "({1} > {0})"
+    sign = f"(if {up} then 1 else -1)"
+    wide = f"{{0}} + {sign} * ({step!r} * abs({{0}}))"
+    tiny = f"{{0}} + {sign} * {least!r}"
+    scaled = f"({{0}} * {1 / u!r} + {sign} * ({step!r} * abs({{0}} * {1 / u!r}))) * {u!r}"
+    inner = f"if abs({{0}}) >= {large!r} then {wide} else if abs({{0}}) < {small!r} then {tiny} else {scaled}"
+    ends = f"if abs({{0}}) == inf then (if {{0}} > 0 then {most!r} else -{most!r}) else {inner}"
+    return f"if {{0}} != {{0}} or {{1}} != {{1}} then {{0}} + {{1}} else if {{0}} == {{1}} then {{1}} else {ends}"
 
 
 def _power(x: Any, y: Any, t: DType) -> Any:

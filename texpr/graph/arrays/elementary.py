@@ -8,6 +8,7 @@ from typing import Self
 
 from texpr.graph.arrays import array_functions
 from texpr.graph.arrays.recorded import recorded
+from texpr.ir.dtypes import BOOL
 
 
 class Elementary:
@@ -74,6 +75,50 @@ class Elementary:
     def tan(self) -> Self:
         """The tangent."""
         return array_functions.elementary("tan", self)
+
+    @recorded
+    def arcsin(self) -> Self:
+        """The angle in -pi/2 to pi/2 whose sine is x."""
+        return array_functions.elementary("asin", self)
+
+    @recorded
+    def arccos(self) -> Self:
+        """The angle in 0 to pi whose cosine is x."""
+        return array_functions.elementary("acos", self)
+
+    @recorded
+    def arctan(self) -> Self:
+        """The angle in -pi/2 to pi/2 whose tangent is x."""
+        return array_functions.elementary("atan", self)
+
+    @recorded
+    def arcsinh(self) -> Self:
+        """The number whose hyperbolic sine is x."""
+        return array_functions.elementary("asinh", self)
+
+    @recorded
+    def arccosh(self) -> Self:
+        """The number whose hyperbolic cosine is x."""
+        return array_functions.elementary("acosh", self)
+
+    @recorded
+    def arctanh(self) -> Self:
+        """The number whose hyperbolic tangent is x."""
+        return array_functions.elementary("atanh", self)
+
+    asin, acos, atan, asinh, acosh, atanh = arcsin, arccos, arctan, arcsinh, arccosh, arctanh
+
+    @recorded
+    def cbrt(self) -> Self:
+        """The cube root."""
+        return array_functions.elementary("cbrt", self)
+
+    @recorded
+    def signbit(self) -> Self:
+        """True for numbers below 0, -0.0 among them."""
+        if not self.dtype.is_float:  # type: ignore[attr-defined]
+            return self < 0  # type: ignore[operator]
+        return array_functions.elementwise("signbit", "copysign(1, {0}) < 0", (self,), None, BOOL)
 
     @recorded
     def sinh(self) -> Self:

@@ -170,6 +170,14 @@ def put(shape: Shape, condition: str, at: Sequence[str], values: Shape, t: DType
     )
 
 
+def constant(shape: Shape, t: DType, result: Shape, computed: DType, number: str) -> Op:
+    """Y is one number everywhere. X says only where Y lies."""
+    return written(
+        f"op full(X: {_typed(t, shape)}) -> Y: {_typed(computed, result)} "
+        f"{{ Y{_at(f'i{k}' for k in range(len(result)))} = {number}  {_ranges(result)} }}"
+    )
+
+
 def product(left: Shape, right: Shape, t: DType) -> Op:
     """A @ B of NumPy for two axes at least on each side: leading axes broadcast. Sums of small
     integers are i32, and wrap as the result.

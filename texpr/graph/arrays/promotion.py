@@ -35,8 +35,25 @@ from texpr.ir.dtypes import (
     int_range,
 )
 from texpr.support.errors import CallError
+from texpr.support.suggest import did_you_mean
 
 _COUNTS_BYTES = re.compile("[biuf][0-9]+")
+_WORDS = (
+    "float16",
+    "float32",
+    "float64",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+)
+"""Names that NumPy and torch have."""
+_OTHER_NAMES = {"bfloat16": "bf16", "float8_e4m3fn": "f8e4m3", "float8_e5m2": "f8e5m2"}
+"""Names of floats that NumPy lacks."""
 _FLOAT_BITS = {8: 16, 16: 32, 32: 64, 64: 64}
 """Bits of a float that counts as holding integers of so many."""
 
@@ -97,13 +114,24 @@ def of_sum(t: DType) -> DType:
 
 
 def is_dtype(value: object) -> bool:
-    """True if a value names a dtype: of texpr, of NumPy, or by text."""
-    return isinstance(value, DType | np.dtype | type) or isinstance(value, str) and value in DTYPES
+    """True if a value names a dtype: of texpr, of NumPy, of torch, or by text."""
+    if isinstance(value, str):
+        value = value.removeprefix("torch.")
+        return value in DTYPES or value in _OTHER_NAMES or _of_numpy(value) is not None
+    return isinstance(value, DType | np.dtype | type) or str(value).startswith("torch.")
+
+
+def _of_numpy(value: object) -> DType | None:
+    """The dtype that NumPy means; None if it means none, or one that texpr does not have."""
+    try:
+        return from_numpy(np.dtype(value))  # type: ignore[call-overload]
+    except TypeError:
+        return None
 
 
 def named(dtype: object) -> DType:
-    """A dtype from its name, a NumPy dtype, or as it is. Names count bits: `i8` has 8 bits, which
-    NumPy calls `i1`.
+    """A dtype from its name, that of NumPy or torch, a dtype of theirs, or as it is. Names count bits: `i8`
+    has 8 bits, which NumPy calls `i1`.
 
     Raises:
         CallError: texpr has no such dtype; a code of NumPy that counts bytes, which `i8` and `u8`
@@ -111,15 +139,16 @@ def named(dtype: object) -> DType:
     """
     if isinstance(dtype, DType):
         return dtype
-    if isinstance(dtype, str) and dtype in DTYPES:
-        return DTYPES[dtype]
-    try:
-        found = from_numpy(np.dtype(dtype))  # type: ignore[arg-type]
-    except TypeError:
-        found = None
+    text = dtype if isinstance(dtype, str) else str(dtype) if str(dtype).startswith("torch.") else ""
+    text = text.removeprefix("torch.")
+    if text in DTYPES or text in _OTHER_NAMES:
+        return DTYPES[_OTHER_NAMES.get(text, text)]
+    found = _of_numpy(text or dtype)
     if found is None:
         raise CallError(
-            f"{dtype!r} is no dtype that texpr has", code="dtype", help=f"there are {', '.join(DTYPES)}"
+            f"{dtype!r} is no dtype that texpr has",
+            code="dtype",
+            help=did_you_mean(text, {*DTYPES, *_WORDS, *_OTHER_NAMES}) or f"there are {', '.join(DTYPES)}",
         )
     if isinstance(dtype, str) and _COUNTS_BYTES.fullmatch(dtype):
         raise CallError(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from texpr import ops
 from texpr.graph.arrays import array_functions, operator_texts
 from texpr.graph.arrays.indexing import put_condition, selection
 from texpr.graph.arrays.promotion import with_number
@@ -24,6 +25,12 @@ def with_elements(x: Any, key: object, value: Any, make: Callable[[object], Any]
     """
     if isinstance(value, int) and not isinstance(value, bool):
         with_number(x.dtype, value)  # refuses what the dtype does not hold
+    if getattr(key, "dtype", None) == BOOL and not np.ndim(key):  # type: ignore[arg-type]
+        key = key.numpy()  # type: ignore[attr-defined]
+    if (holds := array_functions.truth_of_all(key)) is not None:
+        key = ... if holds else np.zeros(x.shape, bool) if x.shape else None
+        if key is None:
+            return ops.copy(x)
     if isinstance(key, list):
         key = np.asarray(key, None if key else np.int64)
     if getattr(key, "dtype", None) in (BOOL, np.bool_) and np.ndim(key):  # type: ignore[arg-type]

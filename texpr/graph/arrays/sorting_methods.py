@@ -9,6 +9,7 @@ from texpr.graph.arrays import array_functions
 from texpr.graph.arrays.recorded import recorded
 from texpr.ir.dtypes import BOOL, F32, U8
 from texpr.support.errors import CallError
+from texpr.support.suggest import know_arguments
 
 Array = TypeVar("Array", bound=Any)
 
@@ -20,6 +21,7 @@ class Values(NamedTuple, Generic[Array]):
     indices: Array
 
 
+@know_arguments
 class SortingMethods:
     """Methods that sort along an axis. Equal elements keep their order, NaN counts as the largest."""
 

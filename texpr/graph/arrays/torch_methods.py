@@ -12,11 +12,13 @@ from texpr.graph.arrays.recorded import Recorded, recorded
 from texpr.graph.arrays.size import Size
 from texpr.ir.dtypes import BOOL, I64, DType, largest
 from texpr.support.errors import CallError
+from texpr.support.suggest import know_arguments
 
 Array = TypeVar("Array", bound=Any)
 Axis = int | tuple[int, ...] | list[int] | None
 
 
+@know_arguments
 class TorchDtypes:
     """Conversions, which torch names after the types of C. A class of their own: their names hide those
     of Python's types.
@@ -61,6 +63,7 @@ class TorchDtypes:
         return self.astype(other.dtype)
 
 
+@know_arguments
 class TorchMethods(TorchDtypes, Recorded):
     """Methods that torch has beside those of NumPy."""
 

@@ -34,7 +34,7 @@ from texpr.graph.lazy.creation import (
 )
 from texpr.graph.lazy.jit_function import Jitted, jit
 from texpr.graph.lazy.lazy_tensor import Tensor, no_grad
-from texpr.graph.lazy.making import from_dlpack, tensor
+from texpr.graph.lazy.making import as_tensor, from_dlpack, tensor
 from texpr.graph.lazy.random_numbers import manual_seed, rand, randint, randn, randperm
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ else:
     where = array_functions.where
 
 Tensor.engine = evaluation
-as_tensor = from_numpy = tensor
+from_numpy = as_tensor
 
 __all__ = [
     "Jitted",

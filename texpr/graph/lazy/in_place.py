@@ -13,8 +13,15 @@ from texpr.graph.arrays import array_functions
 from texpr.graph.arrays.methods import ArrayMethods
 from texpr.graph.arrays.recording import is_recording
 from texpr.graph.arrays.setitem import with_elements
+from texpr.graph.lazy.recipes import observation
+from texpr.ir.dtypes import BOOL, DType, int_range
 from texpr.support.errors import CallError
 from texpr.support.tracebacks import boundary
+
+
+def _fits(value: Any, t: DType) -> bool:
+    lo, hi = int_range(t)
+    return lo <= value <= hi
 
 
 class InPlaceOperators(ArrayMethods):
@@ -22,6 +29,7 @@ class InPlaceOperators(ArrayMethods):
 
     __slots__ = ()
     if TYPE_CHECKING:
+        dtype: Any
         value: Any
         node: Any
         index: int
@@ -48,6 +56,8 @@ class InPlaceOperators(ArrayMethods):
                 code="gradient",
                 help="compute a new tensor: where(condition, values, x)",
             )
+        if self._write(key, value):
+            return
         from texpr.graph.lazy.making import tensor
 
         new = with_elements(
@@ -57,6 +67,27 @@ class InPlaceOperators(ArrayMethods):
         self.value, self.node, self.index, self.requires_grad = None, new.node, new.index, new.requires_grad
         assert self.node is not None
         self.node.outputs = (weakref.ref(self),)
+
+    def _write(self, key: object, value: object) -> bool:
+        """Put a number at a place of a known value, in a copy: a kernel for each place would be compiled.
+        False for any other key or value.
+        """
+        items: tuple[Any, ...] = key if isinstance(key, tuple) else (key,)
+        before = self.value
+        if type(before) is not np.ndarray or self.requires_grad or observation.get() is not None:
+            return False
+        if len(items) != before.ndim or self.dtype.as_bits:
+            return False
+        if not all([type(k) is int and -n <= k < n for k, n in zip(items, before.shape)]):
+            return False
+        kinds = (bool,) if self.dtype == BOOL else (float, int) if self.dtype.is_float else (int,)
+        if type(value) not in kinds or self.dtype.is_int and not _fits(value, self.dtype):
+            return False
+        found: Any = before.copy()
+        found[items] = value
+        self.detach_users()
+        self.value, self.node, self.index = found, None, 0
+        return True
 
     @boundary
     def __iadd__(self, other: object) -> Self:

@@ -6,6 +6,7 @@ import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
@@ -35,16 +36,19 @@ from texpr.graph.lazy.recipes import (
     static_key,
 )
 from texpr.graph.lazy.tensor_values import TensorValues
-from texpr.ir.dtypes import DType, number
+from texpr.ir.dtypes import DTYPES, DType, number
 from texpr.ir.shapes import Shape
 from texpr.ir.tensor import Program
 from texpr.runtime import gpu
 from texpr.support.errors import CallError
+from texpr.support.suggest import did_you_mean
 from texpr.support.tracebacks import boundary, hide_frames
 
 MOST_USERS = 64
 """Each time that a tensor has got so many users more, those that are gone are forgotten."""
 _forgetting = threading.Lock()
+MOST_READ = 1 << 16
+"""Elements that are copied rather than read by a kernel."""
 MOST_WAITING = 200
 """Calls in a row that wait for somebody to look: a loop that nobody looks into must not become
 one program.
@@ -236,9 +240,9 @@ class Tensor(TensorValues, InPlaceOperators):
         """A kernel for a device called on tensors: it runs where they are, and nobody waits for
         it.
         """
-        from texpr.graph.lazy.making import tensor
+        from texpr.graph.lazy.making import as_tensor
 
-        tensors = [a if isinstance(a, Tensor) else tensor(a, device=gpu.HOST) for a in arrays]
+        tensors = [a if isinstance(a, Tensor) else as_tensor(a, device=gpu.HOST) for a in arrays]
         device = gpu.find_device(common_device(kernel.name, tensors))
         if device is None:
             return NotImplemented
@@ -275,8 +279,17 @@ class Tensor(TensorValues, InPlaceOperators):
         """
         if isinstance(device, Tensor):
             device, dtype = device.device, device.dtype
-        elif dtype is None and is_dtype(device):
-            device, dtype = None, device
+        elif dtype is None and device is not None and not gpu.is_device(device):
+            if not is_dtype(device) and isinstance(device, str):
+                raise CallError(
+                    f"{device!r} is neither a device nor a dtype",
+                    code="arguments",
+                    help=did_you_mean(
+                        device, (*gpu.NAMES, *DTYPES, "float16", "float32", "float64", "int32", "int64")
+                    )
+                    or 'x.to("cpu"), x.to("f16")',
+                )
+            device, dtype = (None, device) if is_dtype(device) else (device, None)
         found = self if dtype is None else self.astype(dtype)
         return found if device is None else found._moved(device)
 
@@ -395,6 +408,12 @@ class Tensor(TensorValues, InPlaceOperators):
     def __getitem__(self, key: object) -> Tensor:
         try:
             if static_key(key) is not None:
+                if (
+                    type(self.value) is np.ndarray
+                    and not self.requires_grad
+                    and (found := self._read(key)) is not None
+                ):
+                    return found
                 return self.recorded_call(array_functions.select, (key,), {})
             # How many elements a mask chooses is known once it is computed; so is whether places are
             # in bounds.
@@ -405,6 +424,22 @@ class Tensor(TensorValues, InPlaceOperators):
         except Exception as error:
             hide_frames(error)
             raise
+
+    def _read(self, key: object) -> Tensor | None:
+        """A part at places of a known value, where that is small: copied, since a kernel for each place
+        would be compiled. None for any other key, and where calls are observed.
+        """
+        items: tuple[Any, ...] = key if isinstance(key, tuple) else (key,)
+        if not items or any([type(k) is not int for k in items]) or observation.get() is not None:
+            return None
+        rank = len(items)
+        if rank > len(self.shape) or prod(self.shape[rank:]) > MOST_READ:
+            return None
+        if not all([-n <= k < n for k, n in zip(items, self.shape)]):
+            return None
+        found = Tensor(self.shape[rank:], self.dtype, np.array(self.value[items]))
+        found.stops = False
+        return found
 
     def set_value(self, value: Any) -> None:
         """Have another value; what was computed from the tensor before keeps the old one."""

@@ -28,8 +28,9 @@ def tensor(
 ) -> Tensor:
     """Tensor of an array, a number, nested lists or a tensor of another library.
 
-    A contiguous array of a dtype that texpr has shares its memory. A variable passes gradients on,
-    as in any expression.
+    The values are copied, so that no later write to an array changes the tensor or what waits for
+    it; `as_tensor` shares memory. An array that nobody may write to is shared. A variable passes
+    gradients on, as in any expression.
 
     Args:
         dtype: a name such as `"f32"`, or a NumPy dtype; None for that of the data.
@@ -45,6 +46,29 @@ def tensor(
         >>> x.shape, x.dtype.name
         ((1, 2), 'f32')
     """
+    return _tensor(data, dtype, requires_grad, device, shares=False)
+
+
+@known_arguments
+def as_tensor(
+    data: object, dtype: object = None, requires_grad: bool = False, device: str | None = None
+) -> Tensor:
+    """`tensor`, over the memory of a contiguous array of a dtype that texpr has.
+
+    A write to the array changes the tensor, and results that wait for it: `realize()` computes those
+    before.
+
+    Example:
+        >>> a = np.zeros(2)
+        >>> x = tx.as_tensor(a)
+        >>> a[:] = 7
+        >>> x.tolist()
+        [7.0, 7.0]
+    """
+    return _tensor(data, dtype, requires_grad, device, shares=True)
+
+
+def _tensor(data: object, dtype: object, requires_grad: bool, device: str | None, shares: bool) -> Tensor:
     if isinstance(data, Variable) and not requires_grad:
         found = value_of(data) if dtype is None else value_of(data).astype(dtype)
         return found if device is None else found.to(device)
@@ -61,7 +85,7 @@ def tensor(
         value, t, device = made.realize().value, made.dtype, made.device
         assert value is not None, "it was computed"
     else:
-        value, t = _as_array(data, dtype)
+        value, t = _as_array(data, dtype, shares)
     return of_bits(value, t, requires_grad, current().device if device is None else device)
 
 
@@ -83,7 +107,7 @@ def _refuse_beyond(array: np.ndarray, t: DType) -> None:
         )
 
 
-def _as_array(data: object, dtype: object) -> tuple[np.ndarray, DType]:
+def _as_array(data: object, dtype: object, shares: bool) -> tuple[np.ndarray, DType]:
     """Data other than a tensor as an array that can be used as it is, and its dtype."""
     if is_masked(data):
         raise CallError(
@@ -94,7 +118,11 @@ def _as_array(data: object, dtype: object) -> tuple[np.ndarray, DType]:
     t = from_numpy(array.dtype)
     assert t is not None
     if wanted in (None, t):
-        return _contiguous(as_bits(array, t)), t
+        found = _contiguous(as_bits(array, t))
+        new = shares or isinstance(data, list | tuple | bool | int | float | np.generic)
+        if not new and found.flags.writeable and np.may_share_memory(found, array):
+            found = found.copy()
+        return found, t
     _refuse_beyond(array, wanted)  # type: ignore[arg-type]
     return _contiguous(stored(array, wanted)), wanted  # type: ignore[return-value, arg-type]
 
@@ -139,7 +167,7 @@ def from_dlpack(data: Any) -> Tensor:
 
 def _adopted(array: np.ndarray | gpu.DeviceArray, t: DType | None) -> Tensor:
     if isinstance(array, np.ndarray):
-        return tensor(array, device=gpu.HOST) if t is None else of_bits(array, t)
+        return as_tensor(array, device=gpu.HOST) if t is None else of_bits(array, t)
     t = from_numpy(array.dtype) if t is None else t
     if t is None:
         raise CallError(f"the tensor has dtype {array.dtype}, which texpr does not have", code="dtype")

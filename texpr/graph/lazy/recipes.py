@@ -127,7 +127,9 @@ class Observation:
 
     def recipe(self, operands: Sequence[Any], result: object) -> Recipe | None:
         """The observed calls as a recipe; None where they are none."""
-        last = self.calls[-1][2] if self.pure and self.calls else ()
+        if not (self.pure and self.calls):
+            return None
+        last = self.calls[-1][2]
         if len(last) == 1 and last[0] is not result or len(last) != 1 and last is not result:
             return None
         origins: dict[int, Source] = {id(a): (OPERAND, k, None) for k, a in reversed([*enumerate(operands)])}

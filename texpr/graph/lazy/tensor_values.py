@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from texpr.ir.dtypes import readable
 from texpr.runtime import gpu
 from texpr.support.errors import CallError
 from texpr.support.tracebacks import boundary, hide_frames
+
+_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
+"""Of the array API standard."""
 
 
 class TensorValues(ArrayMethods, gpu.Exchanged):
@@ -30,6 +33,8 @@ class TensorValues(ArrayMethods, gpu.Exchanged):
         def device(self) -> str: ...
 
         def realize(self) -> Self: ...
+
+        def to(self, device: Any = None, dtype: object = None) -> Self: ...
 
     def numpy(self) -> np.ndarray:
         """The value. Writing into the array changes the tensor, unless it lies on a device: then
@@ -113,8 +118,38 @@ class TensorValues(ArrayMethods, gpu.Exchanged):
             hide_frames(error)
             raise
 
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    _namespace: ClassVar[Any]
+    """Gives the module `graph.array_api`, which stands above."""
+
+    def __array_namespace__(self, /, *, api_version: str | None = None) -> Any:
+        """The functions of the array API standard for tensors: `tx.array_api`.
+
+        Raises:
+            ValueError: a version of the standard that is not there.
+        """
+        if api_version is not None and api_version not in _VERSIONS:
+            raise ValueError(f"no version {api_version!r} of the standard; there are {', '.join(_VERSIONS)}")
+        return self._namespace()
+
+    def to_device(self, device: str, /, *, stream: object = None) -> Self:
+        """The same values on another device, as `to`. Streams are texpr's own."""
+        if stream is not None:
+            raise CallError("a stream of another library", code="arguments", help="leave `stream` out")
+        return self.to(device)
+
     @boundary
-    def __dlpack__(self, **options: Any) -> Any:
+    def __dlpack__(
+        self,
+        /,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
         """A capsule over the same memory, whose strides are never negative. Values that may not be
         written are exported as such to consumers that know such arrays, and copied for others.
 
@@ -122,6 +157,8 @@ class TensorValues(ArrayMethods, gpu.Exchanged):
             BufferError: a tensor on a device that is asked for on another one; a copy would be
                 needed and is not allowed.
         """
+        given = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
+        options = {name: value for name, value in given.items() if value is not None}
         self._expose()
         array = self._on_device()
         if array is not None:

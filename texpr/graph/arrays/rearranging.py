@@ -1,0 +1,548 @@
+"""NumPy's functions that move elements, called on tensors: joins, splits, turns, paddings.
+
+Arguments for which a function has no operator give NotImplemented: NumPy's own is called then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from texpr import ops
+from texpr.graph.arrays import array_functions, operator_texts
+from texpr.graph.arrays.array_functions import cast_any, common_dtype, is_number, operand
+from texpr.graph.arrays.promotion import named
+from texpr.ir.dtypes import BOOL, DType, int_range
+from texpr.support.errors import CallError
+
+
+def strong(x: Any) -> Any:
+    """An operand whose dtype counts in promotion: NumPy's functions take a number as an array."""
+    found = operand(x)
+    return np.asarray(found) if is_number(found) else found
+
+
+def alike(arrays: Sequence[Any]) -> list[Any]:
+    """Arrays as operands of one dtype."""
+    given = [strong(a) for a in arrays]
+    t = common_dtype(*given)
+    return [cast_any(a, t) for a in given]
+
+
+def is_tensor(x: object) -> bool:
+    """True for what has texpr's dtypes, not for an array of NumPy's."""
+    return isinstance(getattr(x, "dtype", None), DType)
+
+
+def places(axes: Any, rank: int) -> Any:
+    """Axes counted from the start, in the order given; None where one is not there, or there
+    twice.
+    """
+    given = [axes] if isinstance(axes, int) else list(axes)
+    found = [n + rank if n < 0 else n for n in given]
+    return found if all(0 <= n < rank for n in found) and len(set(found)) == len(found) else None
+
+
+def at_axis(x: Any, axis: int, key: Any) -> Any:
+    """`x` with an index along one axis."""
+    return x[(*[slice(None)] * axis, key)]
+
+
+def by_places(x: Any, axis: int, indices: Any) -> Any:
+    """The parts at places of an axis, which an array gives."""
+    return at_axis(x, axis, np.asarray(indices, np.int64))
+
+
+# Joins
+
+
+def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> Any:
+    """`np.concatenate`."""
+    given = alike(arrays)
+    if axis is None:
+        given, axis = [a.reshape(-1) for a in given], 0
+    return _joined(ops.concat, given, axis, len(given[0].shape))
+
+
+def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
+    """`np.stack`."""
+    if axis is None:
+        return NotImplemented
+    given = alike(arrays)
+    return _joined(ops.stack, given, axis, len(given[0].shape) + 1)
+
+
+def _joined(operator: Callable[..., Any], given: list[Any], axis: int, rank: int) -> Any:
+    (place,) = array_functions.axes_of(axis, rank)
+    return (
+        operator(given, axis=place)
+        if len(given) > 1 or operator is ops.stack
+        else array_functions.itself(given[0])
+    )
+
+
+def vstack(tup: Sequence[Any]) -> Any:
+    """`np.vstack`."""
+    return concatenate([a.reshape(1, -1) if len(a.shape) < 2 else a for a in alike(tup)])
+
+
+def hstack(tup: Sequence[Any]) -> Any:
+    """`np.hstack`."""
+    given = [a.reshape(-1) if not a.shape else a for a in alike(tup)]
+    return concatenate(given, 0 if len(given[0].shape) == 1 else 1)
+
+
+def dstack(tup: Sequence[Any]) -> Any:
+    """`np.dstack`."""
+    return concatenate([_atleast(a, 3) for a in alike(tup)], 2)
+
+
+def column_stack(tup: Sequence[Any]) -> Any:
+    """`np.column_stack`."""
+    return concatenate([a.reshape(-1, 1) if len(a.shape) < 2 else a for a in alike(tup)], 1)
+
+
+def append(arr: Any, values: Any, axis: int | None = None) -> Any:
+    """`np.append`."""
+    return concatenate([arr, values], axis)
+
+
+def _atleast(x: Any, rank: int) -> Any:
+    """With at least so many axes: a row has new ones around it, as NumPy has it."""
+    have = len(x.shape)
+    if have >= rank:
+        return x
+    shapes = {0: (1,) * rank, 1: (1, *x.shape, 1)[: rank if rank > 1 else 1], 2: (*x.shape, 1)}
+    return x.reshape(shapes[have] if have != 1 or rank > 1 else x.shape)
+
+
+def atleast(rank: int) -> Callable[..., Any]:
+    """`np.atleast_1d` and its kin."""
+
+    def of_arrays(*arys: Any) -> Any:
+        found = tuple(array_functions.itself(_atleast(_tensor_of(a), rank)) for a in arys)
+        return found[0] if len(found) == 1 else found
+
+    return of_arrays
+
+
+def _tensor_of(x: Any) -> Any:
+    """An operand with the method `own`: only tensors have it."""
+    found = strong(x)
+    if not is_tensor(found):
+        raise CallError(
+            "an array of NumPy's among tensors whose axes are asked for",
+            code="arguments",
+            help="tx.tensor(x)",
+        )
+    return found
+
+
+# Splits
+
+
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    """`np.array_split`: parts that differ by one element at most, or that begin at places."""
+    x = operand(ary)
+    (k,) = array_functions.axes_of(axis, len(x.shape))
+    n = x.shape[k]
+    if isinstance(indices_or_sections, int | np.integer):
+        count = int(indices_or_sections)
+        if count < 1:
+            return NotImplemented
+        each, more = divmod(n, count)
+        cuts = [0]
+        for part in range(count):
+            cuts.append(cuts[-1] + each + (part < more))
+        return [at_axis(x, k, slice(a, b)) for a, b in zip(cuts, cuts[1:])]
+    cuts = [0, *(int(c) for c in indices_or_sections)]
+    ends: list[int | None] = [*cuts[1:], None]
+    return [at_axis(x, k, slice(a, b)) for a, b in zip(cuts, ends)]
+
+
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    """`np.split`: parts of one size, or that begin at places."""
+    x = operand(ary)
+    (k,) = array_functions.axes_of(axis, len(x.shape))
+    if isinstance(indices_or_sections, int | np.integer) and (
+        indices_or_sections < 1 or x.shape[k] % indices_or_sections
+    ):
+        return NotImplemented
+    return array_split(x, indices_or_sections, k)
+
+
+def split_along(name: str, least: int) -> Callable[..., Any]:
+    """`np.hsplit`, `np.vsplit` and `np.dsplit`."""
+
+    def of_array(ary: Any, indices_or_sections: Any) -> Any:
+        rank = len(operand(ary).shape)
+        if rank < least:
+            return NotImplemented
+        axis = {"h": 0 if rank == 1 else 1, "v": 0, "d": 2}[name]
+        return split(ary, indices_or_sections, axis)
+
+    return of_array
+
+
+def unstack(x: Any, /, *, axis: int = 0) -> Any:
+    """`np.unstack`: the parts at each place of an axis."""
+    v = operand(x)
+    if not v.shape:
+        return NotImplemented
+    return v.unbind(axis)
+
+
+# Axes
+
+
+def moveaxis(a: Any, source: Any, destination: Any) -> Any:
+    """`np.moveaxis`."""
+    x, rank = operand(a), len(a.shape)
+    pairs = [places(each, rank) for each in (source, destination)]
+    if None in pairs or len(pairs[0]) != len(pairs[1]):
+        return NotImplemented
+    order = [k for k in range(rank) if k not in pairs[0]]
+    for to, k in sorted(zip(pairs[1], pairs[0], strict=True)):
+        order.insert(to, k)
+    return x.transpose(order)
+
+
+def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    """`np.rollaxis`."""
+    rank = len(operand(a).shape)
+    (k,) = array_functions.axes_of(axis, rank)
+    if not -rank <= start <= rank:
+        return NotImplemented
+    to = start + rank if start < 0 else start
+    return moveaxis(a, k, to - (k < to))
+
+
+def matrix_transpose(x: Any, /) -> Any:
+    """`np.matrix_transpose`."""
+    v = operand(x)
+    return v.swapaxes(-1, -2) if len(v.shape) >= 2 else NotImplemented
+
+
+def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
+    """`np.broadcast_arrays`."""
+    del subok
+    given = [_tensor_of(a) for a in args]
+    shape = np.broadcast_shapes(*(a.shape for a in given))
+    return tuple(a.broadcast_to(shape) for a in given)
+
+
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
+    """`np.meshgrid`."""
+    del copy
+    if indexing not in ("xy", "ij"):
+        return NotImplemented
+    vectors = [_tensor_of(x).reshape(-1) for x in xi]
+    rank = len(vectors)
+    order = [1, 0, *range(2, rank)] if indexing == "xy" and rank > 1 else list(range(rank))
+    shape = tuple(vectors[k].shape[0] for k in order)
+    found = [v.reshape(tuple(-1 if order[k] == n else 1 for k in range(rank))) for n, v in enumerate(vectors)]
+    return tuple(found) if sparse else tuple(v.broadcast_to(shape) for v in found)
+
+
+# Turns
+
+
+def flip(m: Any, axis: Any = None) -> Any:
+    """`np.flip`."""
+    x = operand(m)
+    turned = array_functions.axes_of(axis, len(x.shape))
+    return x[tuple(slice(None, None, -1) if k in turned else slice(None) for k in range(len(x.shape)))]
+
+
+def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
+    """`np.rot90`: a quarter turn from the first axis towards the second, k times."""
+    x = operand(m)
+    pair = places(axes, len(x.shape))
+    if pair is None or len(pair) != 2:
+        return NotImplemented
+    k %= 4
+    if k == 2:
+        return flip(x, tuple(pair))
+    if k == 1:
+        return flip(x, pair[1]).swapaxes(*pair)
+    return flip(x.swapaxes(*pair), pair[1]) if k else array_functions.itself(x)
+
+
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    """`np.roll`."""
+    x = operand(a)
+    if axis is None:
+        if not isinstance(shift, int | np.integer):
+            return NotImplemented
+        return roll(x.reshape(-1), shift, 0).reshape(x.shape)
+    shifts, axes = np.broadcast_arrays(np.asarray(shift), np.asarray(axis))
+    if shifts.ndim > 1:
+        return NotImplemented
+    total = dict.fromkeys(range(len(x.shape)), 0)
+    for s, k in zip(shifts.reshape(-1), axes.reshape(-1)):
+        total[array_functions.axes_of(int(k), len(x.shape))[0]] += int(s)
+    found = array_functions.itself(x)
+    for k, s in total.items():
+        if x.shape[k] and s % x.shape[k]:
+            found = ops.roll(found, axis=k, shift=s % x.shape[k])
+    return found
+
+
+# Repetitions
+
+
+def tile(A: Any, reps: Any) -> Any:  # noqa: N803
+    """`np.tile`."""
+    x = operand(A)
+    times = [int(n) for n in np.atleast_1d(np.asarray(reps))]
+    if min(times, default=0) < 0:
+        return NotImplemented
+    rank = max(len(times), len(x.shape))
+    times = [1] * (rank - len(times)) + times
+    found = x.reshape((1,) * (rank - len(x.shape)) + tuple(x.shape))
+    shape = tuple(n * k for n, k in zip(times, found.shape))
+    pairs = tuple(v for n in found.shape for v in (1, n))
+    wanted = tuple(v for n, k in zip(times, found.shape) for v in (n, k))
+    return found.reshape(pairs).broadcast_to(wanted).reshape(shape)
+
+
+def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
+    """`np.repeat`; numbers of repetitions that differ are known when it is called."""
+    x = operand(a)
+    if axis is None:
+        x, axis = x.reshape(-1), 0
+    (k,) = array_functions.axes_of(axis, len(x.shape))
+    times = np.asarray(repeats)
+    if times.dtype.kind not in "iu" or times.size and times.min() < 0:
+        return NotImplemented
+    if times.size == 1:
+        return ops.repeat(x, axis=k, times=int(times.reshape(())))
+    return by_places(x, k, np.repeat(np.arange(x.shape[k]), times))
+
+
+def resize(a: Any, new_shape: Any) -> Any:
+    """`np.resize`: elements again and again, in the order of memory, until the shape is full."""
+    x = operand(a)
+    shape = (new_shape,) if isinstance(new_shape, int) else tuple(new_shape)
+    if not x.size or min(shape, default=0) < 0:
+        return NotImplemented
+    return by_places(x.reshape(-1), 0, np.arange(prod(shape)) % x.size).reshape(shape)
+
+
+_BY_PLACES = ("edge", "reflect", "symmetric", "wrap")
+
+
+def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
+    """`np.pad`: with a value, or with elements that are there. Modes that compute values are
+    NumPy's own.
+    """
+    x = operand(array)
+    if isinstance(pad_width, dict) or mode not in ("constant", *_BY_PLACES):
+        return NotImplemented
+    widths = np.broadcast_to(np.asarray(pad_width), (len(x.shape), 2))
+    if widths.dtype.kind not in "iu" or widths.size and widths.min() < 0:
+        return NotImplemented
+    if mode == "constant":
+        return _padded_by(x, widths, **options)
+    if options.get("reflect_type", "even") != "even" or options.keys() - {"reflect_type"}:
+        return NotImplemented
+    found = array_functions.itself(x)
+    for k, (before, after) in enumerate(widths):
+        if before or after:
+            if not x.shape[k]:
+                return NotImplemented
+            order = np.pad(np.arange(x.shape[k]), (int(before), int(after)), mode)
+            found = by_places(found, k, order)
+    return found
+
+
+def _padded_by(x: Any, widths: np.ndarray, constant_values: Any = 0) -> Any:
+    values = np.broadcast_to(np.asarray(constant_values), widths.shape)
+    found = x.astype("u8") if x.dtype == BOOL else array_functions.itself(x)
+    for k, ends in enumerate(widths):
+        for n, value, name in zip(ends, values[k], ("before", "after")):
+            if n:
+                number = (
+                    float(value) if found.dtype.is_float else int(bool(value) if x.dtype == BOOL else value)
+                )
+                found = ops.pad(found, axis=k, value=number, **{name: int(n)})
+    return found.astype(x.dtype)
+
+
+def filled(x: Any, value: Any, dtype: Any = None, shape: Any = None) -> Any:
+    """One number in the shape and dtype of a tensor, or in others. Raises CallError for one that the
+    dtype does not hold.
+    """
+    v = operand(x)
+    v = v.detach() if hasattr(v, "detach") else v
+    t = array_functions.dtype_of(v) if dtype is None else named(dtype)
+    extents = tuple(v.shape if shape is None else (shape,) if isinstance(shape, int) else shape)
+    number = np.asarray(value).item()
+    if t == BOOL:
+        text = str(bool(number)).lower()
+    elif t.is_float:
+        text = f"{t}({float(number)!r})"
+    else:
+        lo, hi = int_range(t)
+        if not lo <= int(number) <= hi:
+            raise CallError(f"{number} does not fit {t}", code="dtype", help="choose a wider dtype")
+        text = str(int(number))
+    return operator_texts.constant(tuple(v.shape), array_functions.dtype_of(v), extents, t, text)(v)
+
+
+# Triangles and diagonals
+
+
+def _zero(x: Any) -> Any:
+    return False if x.dtype == BOOL else 0
+
+
+def triangle(upper: bool) -> Callable[..., Any]:
+    """`np.triu` and `np.tril`: 0 on one side of a diagonal."""
+
+    def of_matrix(m: Any, k: int = 0) -> Any:
+        x = operand(m)
+        if len(x.shape) < 2:
+            return NotImplemented
+        mask = np.tri(x.shape[-2], x.shape[-1], k - 1 if upper else k, bool)
+        return array_functions.where(~mask if upper else mask, x, _zero(x))
+
+    return of_matrix
+
+
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """`np.diagonal`."""
+    x = operand(a)
+    pair = places((axis1, axis2), len(x.shape))
+    if pair is None:
+        return NotImplemented
+    last = moveaxis(x, pair, (-2, -1))
+    rows, columns = np.nonzero(np.eye(*last.shape[-2:], k=offset, dtype=bool))
+    return last[(..., rows, columns)]
+
+
+def diag(v: Any, k: int = 0) -> Any:
+    """`np.diag`: the diagonal of a matrix, or a matrix with a diagonal."""
+    x = operand(v)
+    if len(x.shape) == 2:
+        return diagonal(x, k)
+    if len(x.shape) != 1:
+        return NotImplemented
+    n = x.shape[0] + abs(k)
+    rows = np.arange(n) - max(-k, 0)
+    holds = np.eye(n, k=k, dtype=bool)
+    if not x.shape[0]:
+        return filled(x, 0, shape=(n, n))
+    column = by_places(x, 0, np.clip(rows, 0, x.shape[0] - 1)).reshape(n, 1).broadcast_to((n, n))
+    return array_functions.where(holds, column, _zero(x))
+
+
+def diagflat(v: Any, k: int = 0) -> Any:
+    """`np.diagflat`."""
+    return diag(strong(v).reshape(-1), k)
+
+
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
+    """`np.trace`: the sum along a diagonal."""
+    found = diagonal(a, offset, axis1, axis2)
+    return found if found is NotImplemented else found.sum(-1, dtype=dtype)
+
+
+# Choices
+
+
+def take(a: Any, indices: Any, axis: int | None = None) -> Any:
+    """`np.take`."""
+    x = operand(a)
+    indices = indices if hasattr(indices, "dtype") else np.asarray(indices)
+    if indices.dtype in (BOOL, np.dtype(bool)):
+        return NotImplemented
+    if axis is None:
+        return x.reshape(-1)[indices]
+    (place,) = array_functions.axes_of(axis, len(x.shape))
+    return at_axis(x, place, indices)
+
+
+def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
+    """`np.take_along_axis`: for each place of a result an element along an axis."""
+    x, at = operand(arr), strong(indices)
+    if axis is None:
+        x, axis = x.reshape(-1), 0
+    if len(at.shape) != len(x.shape) or at.dtype in (BOOL, np.dtype(bool)):
+        return NotImplemented
+    (k,) = array_functions.axes_of(axis, len(x.shape))
+    key = [
+        np.arange(n).reshape([-1 if d == j else 1 for j in range(len(x.shape))])
+        for d, n in enumerate(x.shape)
+    ]
+    if any(at.shape[d] not in (1, n) for d, n in enumerate(x.shape) if d != k):
+        return NotImplemented
+    return x[tuple(at if d == k else places_ for d, places_ in enumerate(key))]
+
+
+def squeeze(a: Any, axis: Any = None) -> Any:
+    """`np.squeeze`."""
+    x = operand(a)
+    gone = array_functions.axes_of(axis, len(x.shape)) if axis is not None else None
+    if gone is not None and any(x.shape[k] != 1 for k in gone):
+        return NotImplemented
+    return x.squeeze(None if axis is None else tuple(gone or ())) if x.shape else array_functions.itself(x)
+
+
+REARRANGING: dict[str, Callable[..., Any]] = {
+    "concatenate": concatenate,
+    "stack": stack,
+    "vstack": vstack,
+    "hstack": hstack,
+    "dstack": dstack,
+    "column_stack": column_stack,
+    "append": append,
+    "atleast_1d": atleast(1),
+    "atleast_2d": atleast(2),
+    "atleast_3d": atleast(3),
+    "array_split": array_split,
+    "split": split,
+    "hsplit": split_along("h", 1),
+    "vsplit": split_along("v", 2),
+    "dsplit": split_along("d", 3),
+    "unstack": unstack,
+    "moveaxis": moveaxis,
+    "rollaxis": rollaxis,
+    "matrix_transpose": matrix_transpose,
+    "linalg.matrix_transpose": matrix_transpose,
+    "broadcast_arrays": broadcast_arrays,
+    "meshgrid": meshgrid,
+    "flip": flip,
+    "fliplr": lambda m: flip(m, 1) if len(m.shape) >= 2 else NotImplemented,
+    "flipud": lambda m: flip(m, 0) if len(m.shape) >= 1 else NotImplemented,
+    "rot90": rot90,
+    "roll": roll,
+    "tile": tile,
+    "repeat": repeat,
+    "resize": resize,
+    "pad": pad,
+    "tril": triangle(upper=False),
+    "triu": triangle(upper=True),
+    "diagonal": diagonal,
+    "linalg.diagonal": lambda x, /, *, offset=0: diagonal(x, offset, -2, -1),
+    "diag": diag,
+    "diagflat": diagflat,
+    "trace": trace,
+    "linalg.trace": lambda x, /, *, offset=0, dtype=None: trace(x, offset, -2, -1, dtype),
+    "take": take,
+    "take_along_axis": take_along_axis,
+    "squeeze": squeeze,
+    "ravel": lambda a: operand(a).flatten(),
+    "expand_dims": lambda a, axis: operand(a).expand_dims(axis),
+    "broadcast_to": lambda array, shape: operand(array).broadcast_to(shape),
+    "zeros_like": lambda a, dtype=None, *, shape=None: filled(a, 0, dtype, shape),
+    "ones_like": lambda a, dtype=None, *, shape=None: filled(a, 1, dtype, shape),
+    "empty_like": lambda prototype, dtype=None, *, shape=None: filled(prototype, 0, dtype, shape),
+    "full_like": lambda a, fill_value, dtype=None, *, shape=None: (
+        filled(a, fill_value, dtype, shape) if np.ndim(fill_value) == 0 else NotImplemented
+    ),
+}
+"""Functions that move elements, by their names in NumPy."""

@@ -1,0 +1,477 @@
+"""NumPy's statistics, sums, products and orders, called on tensors.
+
+Arguments for which a function has no operator give NotImplemented: NumPy's own is called then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from string import ascii_letters
+from typing import Any
+
+import numpy as np
+
+from texpr import ops
+from texpr.graph.arrays import array_functions
+from texpr.graph.arrays.array_functions import operand
+from texpr.graph.arrays.rearranging import alike, at_axis, concatenate, is_tensor, places, strong
+from texpr.ir.dtypes import BOOL
+
+# Sums of products
+
+
+def einsum(subscripts: str, *operands: Any, optimize: object = False) -> Any:
+    """`np.einsum`: a single sum, whatever NumPy would cut it into."""
+    del optimize
+    given = alike(operands) if isinstance(subscripts, str) else []
+    return ops.einsum(subscripts, *given) if given and given[0].dtype != BOOL else NotImplemented
+
+
+def dot(a: Any, b: Any) -> Any:
+    """`np.dot`."""
+    x, y = strong(a), strong(b)
+    if not x.shape or not y.shape:
+        return x * y
+    return array_functions.matmul(x, y) if len(y.shape) <= 2 else tensordot(x, y, (-1, -2))
+
+
+def inner(a: Any, b: Any) -> Any:
+    """`np.inner`."""
+    x, y = strong(a), strong(b)
+    return x * y if not x.shape or not y.shape else tensordot(x, y, (-1, -1))
+
+
+def outer(a: Any, b: Any) -> Any:
+    """`np.outer`."""
+    x, y = alike([a, b])
+    return x.reshape(-1, 1) * y.reshape(1, -1)
+
+
+def outer_of_vectors(x1: Any, x2: Any, /) -> Any:
+    """`np.linalg.outer`."""
+    x, y = strong(x1), strong(x2)
+    return outer(x, y) if len(x.shape) == len(y.shape) == 1 else NotImplemented
+
+
+def kron(a: Any, b: Any) -> Any:
+    """`np.kron`: products of all pairs, in blocks."""
+    x, y = alike([a, b])
+    rank = max(len(x.shape), len(y.shape))
+    left, right = ((1,) * (rank - len(v.shape)) + tuple(v.shape) for v in (x, y))
+    wide = x.reshape(tuple(n for k in left for n in (k, 1))) * y.reshape(
+        tuple(n for k in right for n in (1, k))
+    )
+    return wide.reshape(tuple(m * n for m, n in zip(left, right)))
+
+
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    """`np.tensordot`."""
+    x, y = alike([a, b])
+    if isinstance(axes, int):
+        axes = range(-axes, 0), range(axes)
+    over = [places(each, len(v.shape)) for each, v in zip(axes, (x, y), strict=True)]
+    if (
+        x.dtype == BOOL
+        or None in over
+        or [x.shape[k] for k in over[0] or ()] != [y.shape[k] for k in over[1] or ()]
+    ):
+        return NotImplemented
+    names = iter(ascii_letters)
+    left = [next(names) for _ in x.shape]
+    right = [left[over[0][over[1].index(k)]] if k in over[1] else next(names) for k in range(len(y.shape))]
+    kept = [n for k, n in enumerate(left) if k not in over[0]] + [
+        n for k, n in enumerate(right) if k not in over[1]
+    ]
+    return ops.einsum(f"{''.join(left)},{''.join(right)}->{''.join(kept)}", x, y)
+
+
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """`np.vecdot`: sums of products along an axis, which is there in both."""
+    x, y = alike([x1, x2])
+    ranks = len(x.shape), len(y.shape)
+    if not all(-n <= axis < n for n in ranks):
+        return NotImplemented
+    at = [(axis if axis < 0 else axis - n) + n for n in ranks]
+    last = [v.swapaxes(k, -1) if k != n - 1 else v for v, k, n in zip((x, y), at, ranks)]
+    if last[0].shape[-1] != last[1].shape[-1]:
+        return NotImplemented
+    rows = array_functions.matmul(
+        last[0].reshape((*last[0].shape[:-1], 1, -1 if last[0].size else last[0].shape[-1])),
+        last[1].reshape((*last[1].shape, 1)),
+    )
+    return rows.reshape(tuple(rows.shape[:-2]))
+
+
+def vdot(a: Any, b: Any, /) -> Any:
+    """`np.vdot`: the sum of all products."""
+    x, y = strong(a), strong(b)
+    return dot(x.reshape(-1), y.reshape(-1))
+
+
+def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
+    """`np.cross` of vectors of three numbers."""
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    x, y = (np.moveaxis(v, k, -1) for v, k in zip(alike([a, b]), (axisa, axisb)))
+    if x.shape[-1] != 3 or y.shape[-1] != 3:
+        return NotImplemented
+    parts = [
+        x[..., (k + 1) % 3] * y[..., (k + 2) % 3] - x[..., (k + 2) % 3] * y[..., (k + 1) % 3]
+        for k in range(3)
+    ]
+    return np.moveaxis(np.stack(parts, -1), -1, axisc)
+
+
+def multi_dot(arrays: Any) -> Any:
+    """`np.linalg.multi_dot`: the product of several matrices, from the left."""
+    found, *rest = alike(list(arrays))
+    for each in rest:
+        found = array_functions.matmul(found, each)
+    return found
+
+
+def matrix_power(a: Any, n: int) -> Any:
+    """`np.linalg.matrix_power` for exponents above 0: products of squares."""
+    x = operand(a)
+    if n < 1 or len(x.shape) < 2 or x.shape[-1] != x.shape[-2]:
+        return NotImplemented
+    found = None
+    while n:
+        if n & 1:
+            found = x if found is None else array_functions.matmul(found, x)
+        n >>= 1
+        x = array_functions.matmul(x, x) if n else x
+    return array_functions.itself(found)
+
+
+def polyval(p: Any, x: Any) -> Any:
+    """`np.polyval` by Horner's rule."""
+    c = strong(p)
+    found = np.zeros_like(strong(x))
+    for k in range(c.shape[0]):
+        found = found * x + c[k]
+    return found
+
+
+# Norms
+
+
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A002
+    """`np.linalg.norm`: the method `norm`, of vectors, and the root of all squares of matrices."""
+    v = operand(x)
+    v = v if v.dtype.is_float else v.astype("f64")
+    axes = None if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+    if axes is not None and len(axes) not in (1, 2):
+        return NotImplemented
+    if ord in (None, "fro") and (ord is None or len(axes or v.shape) == 2):
+        return v.norm(2, axes, keepdims)
+    count = len(v.shape) if axes is None else len(axes)
+    if count != 1 or not isinstance(ord, int | float) or ord < 0:
+        return NotImplemented
+    return v.norm(ord, axes, keepdims)
+
+
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:  # noqa: A002
+    """`np.linalg.vector_norm`."""
+    v = operand(x)
+    if not isinstance(ord, int | float) or ord < 0:
+        return NotImplemented
+    v = v if v.dtype.is_float else v.astype("f64")
+    return v.norm(ord, axis if axis is None or isinstance(axis, int) else tuple(axis), keepdims)
+
+
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:  # noqa: A002
+    """`np.linalg.matrix_norm` of all squares."""
+    return norm(x, None, (-2, -1), keepdims) if ord == "fro" else NotImplemented
+
+
+# Differences
+
+
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """`np.diff`."""
+    x = operand(a)
+    if n < 0 or x.dtype == BOOL:
+        return NotImplemented
+    (place,) = array_functions.axes_of(axis, len(x.shape))
+    parts = []
+    for more in (prepend, x, append):
+        if more is not None:
+            v = strong(more)
+            parts.append(
+                np.broadcast_to(v, (*x.shape[:place], 1, *x.shape[place + 1 :])) if not v.shape else v
+            )
+    x = concatenate(parts, place) if len(parts) > 1 else x
+    for _ in range(n):
+        x = at_axis(x, place, slice(1, None)) - at_axis(x, place, slice(None, -1))
+    return x
+
+
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    """`np.ediff1d`."""
+    if to_end is not None or to_begin is not None:
+        return NotImplemented
+    return diff(strong(ary).reshape(-1))
+
+
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    """`np.trapezoid`: the integral along an axis of lines from value to value."""
+    v = strong(y)
+    (k,) = array_functions.axes_of(axis, len(v.shape))
+    if x is not None:
+        at = strong(x)
+        d = np.diff(at) if len(at.shape) == 1 else np.diff(at, axis=k)
+        dx = d.reshape(tuple(-1 if n == k else 1 for n in range(len(v.shape)))) if len(d.shape) == 1 else d
+    high, low = at_axis(v, k, slice(1, None)), at_axis(v, k, slice(None, -1))
+    return (dx * (high + low) / 2.0).sum(k)
+
+
+# Statistics
+
+
+def average(
+    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False
+) -> Any:
+    """`np.average` with weights of the shape of `a`, or without."""
+    if returned:
+        return NotImplemented
+    x = strong(a)
+    if weights is None:
+        return x.mean(axis, keepdims=keepdims) if is_tensor(x) else NotImplemented
+    w = strong(weights)
+    if tuple(w.shape) != tuple(x.shape):
+        if len(w.shape) != 1 or not isinstance(axis, int) or w.shape[0] != x.shape[axis]:
+            return NotImplemented
+        k = axis % len(x.shape)
+        w = w.reshape(tuple(-1 if n == k else 1 for n in range(len(x.shape))))
+    product = x * w
+    divisor = np.broadcast_to(w, x.shape).sum(axis, keepdims=keepdims)
+    return product.sum(axis, keepdims=keepdims) / divisor
+
+
+def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    """`np.ptp`: the largest less the smallest."""
+    if out is not None:
+        return NotImplemented
+    x = operand(a)
+    return x.max(axis, keepdims) - x.min(axis, keepdims)
+
+
+def median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    """`np.median` along one axis, or of all."""
+    return operand(a).median(axis, keepdims) if axis is None or isinstance(axis, int) else NotImplemented
+
+
+def quantile(share: float) -> Callable[..., Any]:
+    """`np.quantile`, or `np.percentile` with a share of 1/100; of one share or of several."""
+
+    def of_array(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False) -> Any:
+        shares = np.asarray(q, "f8") * share
+        outside = shares.size and not (0 <= shares.min() and shares.max() <= 1)
+        if method != "linear" or isinstance(axis, tuple) or shares.ndim > 1 or outside or not operand(a).size:
+            return NotImplemented
+        found = [operand(a).quantile(float(s), axis, keepdims) for s in shares.reshape(-1)]
+        return np.stack(found) if shares.ndim else found[0]
+
+    return of_array
+
+
+def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    """`np.count_nonzero`: a tensor."""
+    return (operand(a) != 0).sum(axis, keepdims)
+
+
+def without_nan(name: str, neutral: float, places_: bool = False) -> Callable[..., Any]:
+    """`np.nansum` and its kin: NaN counts as the neutral number."""
+
+    def of_array(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+        x = operand(a)
+        known = array_functions.where(x.isnan(), neutral, x) if x.dtype.is_float else x
+        found = getattr(known, name)(axis, **({"keepdims": keepdims} if name[:3] != "cum" else {}))
+        if neutral in (0, 1) or not x.dtype.is_float or places_:
+            return found
+        none = x.isnan().all(axis, keepdims)
+        return array_functions.where(none, float("nan"), found)
+
+    return of_array
+
+
+def nanmean(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    """`np.nanmean`."""
+    x = operand(a)
+    if not x.dtype.is_float:
+        return x.mean(axis, keepdims)
+    known = ~x.isnan()
+    total = array_functions.where(known, x, 0).sum(axis, keepdims)
+    return total / known.sum(axis, keepdims).astype(total.dtype)
+
+
+def nanvar(root: bool) -> Callable[..., Any]:
+    """`np.nanvar`, or `np.nanstd`."""
+
+    def of_array(a: Any, axis: Any = None, *, ddof: int = 0, keepdims: bool = False) -> Any:
+        x = operand(a)
+        if not x.dtype.is_float:
+            return (x.std if root else x.var)(axis, ddof, keepdims)
+        known = ~x.isnan()
+        apart = array_functions.where(known, x - nanmean(x, axis, keepdims=True), 0)
+        count = known.sum(axis, keepdims) - ddof
+        total = (apart * apart).sum(axis, keepdims)
+        found = array_functions.where(count > 0, total, float("nan")) / array_functions.where(
+            count > 0, count, 1
+        ).astype(x.dtype)
+        return found.sqrt() if root else found
+
+    return of_array
+
+
+def place_without_nan(name: str, neutral: float) -> Callable[..., Any]:
+    """`np.nanargmax`, or `np.nanargmin`. Raises ValueError as NumPy does for nothing but NaN."""
+
+    def of_array(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
+        x = operand(a)
+        if x.dtype.is_float:
+            if bool(x.isnan().all(axis).any()):
+                raise ValueError("All-NaN slice encountered")
+            x = array_functions.where(x.isnan(), neutral, x)
+        return getattr(x, name)(axis, keepdims)
+
+    return of_array
+
+
+def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None) -> Any:
+    """`np.cov` of the rows, or of the columns, of a matrix."""
+    x = strong(m)
+    if y is not None or len(x.shape) > 2 or not is_tensor(x):
+        return NotImplemented
+    x = x if x.dtype.is_float else x.astype("f64")
+    rows = x.reshape(1, -1) if len(x.shape) < 2 else x if rowvar or x.shape[0] == 1 else x.T
+    apart = rows - rows.mean(1, keepdims=True)
+    less = (0 if bias else 1) if ddof is None else ddof
+    found = apart @ apart.T / max(rows.shape[1] - less, 0)
+    return found.squeeze()
+
+
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
+    """`np.corrcoef` of the rows, or of the columns, of a matrix."""
+    c = cov(x, y, rowvar)
+    if c is NotImplemented:
+        return c
+    if not c.shape:
+        return c / c
+    root = diagonal_of(c).sqrt()
+    return (c / root.reshape(-1, 1) / root.reshape(1, -1)).clip(-1, 1)
+
+
+def diagonal_of(x: Any) -> Any:
+    """The main diagonal of a square matrix."""
+    at = np.arange(x.shape[0])
+    return x[at, at]
+
+
+# Scans
+
+
+def cumulative(name: str, neutral: int) -> Callable[..., Any]:
+    """`np.cumulative_sum` and `np.cumulative_prod`."""
+
+    def of_array(
+        x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+    ) -> Any:
+        v = operand(x)
+        if axis is None and len(v.shape) > 1:
+            return NotImplemented
+        found = getattr(v.reshape(1) if not v.shape else v, name)(axis if v.shape else 0, dtype)
+        if not include_initial:
+            return found
+        (k,) = array_functions.axes_of(-1 if axis is None else axis, len(found.shape))
+        return ops.pad(found, axis=k, before=1, value=neutral)
+
+    return of_array
+
+
+# Orders
+
+
+def sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+    """`np.sort`: every order is stable."""
+    del kind, stable
+    x = operand(a)
+    return NotImplemented if order is not None or not x.shape and axis is not None else x.sort(axis)
+
+
+def argsort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+    """`np.argsort`: every order is stable."""
+    del kind, stable
+    x = operand(a)
+    return NotImplemented if order is not None or not x.shape and axis is not None else x.argsort(axis)
+
+
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+    """`np.searchsorted`."""
+    x, values = alike([a, v])
+    if len(x.shape) != 1 or side not in ("left", "right") or x.dtype == BOOL:
+        return NotImplemented
+    x = x if sorter is None else x[sorter]
+    operator = ops.searchsorted if side == "left" else ops.searchsorted_right
+    return operator(x, values.reshape(-1)).reshape(tuple(values.shape))
+
+
+def digitize(x: Any, bins: Any, right: bool = False) -> Any:
+    """`np.digitize` for bins that increase and are known."""
+    edges = np.asarray(bins)
+    if edges.ndim != 1 or edges.size and (np.diff(edges) < 0).any():
+        return NotImplemented
+    return searchsorted(edges, x, "left" if right else "right")
+
+
+STATISTICS: dict[str, Callable[..., Any]] = {
+    "einsum": einsum,
+    "dot": dot,
+    "vdot": vdot,
+    "inner": inner,
+    "outer": outer,
+    "linalg.outer": outer_of_vectors,
+    "linalg.matmul": lambda x1, x2, /: array_functions.matmul(x1, x2),
+    "kron": kron,
+    "tensordot": tensordot,
+    "linalg.tensordot": lambda x1, x2, /, *, axes=2: tensordot(x1, x2, axes),
+    "linalg.vecdot": vecdot,
+    "cross": cross,
+    "linalg.cross": lambda x1, x2, /, *, axis=-1: cross(x1, x2, axis=axis),
+    "linalg.norm": norm,
+    "linalg.vector_norm": vector_norm,
+    "linalg.matrix_norm": matrix_norm,
+    "linalg.multi_dot": multi_dot,
+    "linalg.matrix_power": matrix_power,
+    "polyval": polyval,
+    "diff": diff,
+    "ediff1d": ediff1d,
+    "trapezoid": trapezoid,
+    "average": average,
+    "ptp": ptp,
+    "median": median,
+    "quantile": quantile(1.0),
+    "percentile": quantile(0.01),
+    "count_nonzero": count_nonzero,
+    "nansum": without_nan("sum", 0),
+    "nanprod": without_nan("prod", 1),
+    "nancumsum": without_nan("cumsum", 0),
+    "nancumprod": without_nan("cumprod", 1),
+    "nanmax": without_nan("max", float("-inf")),
+    "nanmin": without_nan("min", float("inf")),
+    "nanargmax": place_without_nan("argmax", float("-inf")),
+    "nanargmin": place_without_nan("argmin", float("inf")),
+    "nanmean": nanmean,
+    "nanvar": nanvar(root=False),
+    "nanstd": nanvar(root=True),
+    "cov": cov,
+    "corrcoef": corrcoef,
+    "cumulative_sum": cumulative("cumsum", 0),
+    "cumulative_prod": cumulative("cumprod", 1),
+    "sort": sort,
+    "argsort": argsort,
+    "searchsorted": searchsorted,
+    "digitize": digitize,
+}
+"""Statistics, sums of products and orders, by their names in NumPy."""
