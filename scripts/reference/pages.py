@@ -264,6 +264,7 @@ GROUPS: dict[str, str] = {
     "nn.metrics.error_metrics": "Numbers",
     "nn.data.datasets": "Data sets",
     "nn.data.data_loader": "Batches",
+    "nn.data.buckets": "Sequences of several lengths",
     "nn.data.samplers": "Orders of examples",
     "nn.init": "Functions",
     "graph.lazy.random_numbers": "Random numbers",

@@ -10,6 +10,7 @@ from texpr.support.late import offer_late
 from texpr.support.suggest import suggest_names
 
 if TYPE_CHECKING:
+    from texpr.nn.data.buckets import PadToBuckets, bucket_bounds
     from texpr.nn.data.data_loader import DataLoader, default_collate
     from texpr.nn.data.datasets import ConcatDataset, Dataset, Subset, TensorDataset, random_split
     from texpr.nn.data.samplers import (
@@ -28,11 +29,13 @@ __all__ = [
     "Dataset",
     "GroupedBatchSampler",
     "LengthBatchSampler",
+    "PadToBuckets",
     "Sampler",
     "Subset",
     "SubsetRandomSampler",
     "TensorDataset",
     "WeightedRandomSampler",
+    "bucket_bounds",
     "default_collate",
     "random_split",
 ]
