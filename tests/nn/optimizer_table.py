@@ -45,6 +45,8 @@ OPTIMIZERS = (
     "ASGD(p, 0.05)",
     "SparseAdam(p, lr=0.05)",
     "SparseAdam(p, 0.05, (0.8, 0.9), 1e-4, maximize=True)",
+    "Adafactor(p, lr=0.3)",
+    "Adafactor(p, 0.1, -0.5, (1e-3, 1e-2), 1.5, 0.2)",
     "LBFGS(p, 0.3, max_iter=2, history_size=3)",
     "LBFGS(p, max_iter=3, line_search_fn='strong_wolfe')",
     "LBFGS(p, 4.0, max_iter=1, line_search_fn='strong_wolfe')",

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         HuberLoss,
         KLDivLoss,
         L1Loss,
+        LinearCrossEntropyLoss,
         Loss,
         MarginRankingLoss,
         MSELoss,
@@ -170,6 +171,7 @@ if TYPE_CHECKING:
     from texpr.nn.training.precision import LossScale
     from texpr.nn.training.step import TrainingStep
     from texpr.nn.training.trainer import Trainer
+    from texpr.nn.utils import parametrizations
 
 __all__ = [
     "AdaptiveAvgPool1d",
@@ -249,6 +251,7 @@ __all__ = [
     "LayerNorm",
     "LeakyReLU",
     "Linear",
+    "LinearCrossEntropyLoss",
     "LocalResponseNorm",
     "LogSigmoid",
     "LogSoftmax",
@@ -333,6 +336,7 @@ __all__ = [
     "manual_seed",
     "metrics",
     "optim",
+    "parametrizations",
     "save",
     "summary",
     "utils",

@@ -163,6 +163,6 @@ error[shape]: vector_to_parameters: the vector is [7], the parameters have 8 ele
 
 def test_names_that_are_not_there_say_why():
     with pytest.raises(
-        AttributeError, match="texpr.nn.utils has no `weight_norm`: a weight that is computed"
+        AttributeError, match="texpr.nn.utils has no `weight_norm`: nn.parametrizations has weight_norm"
     ):
         utils.weight_norm  # noqa: B018

@@ -446,8 +446,8 @@ class Module(KnowsArguments):
         self.__dict__.update(state, _plans=LruCache(), _structure=(None, ()))
 
     def summary(self, *input_shapes: tuple[int, ...], dtype: str = "f32") -> str:
-        """A table of layers: output shapes, parameters, multiply-adds. See
-        `texpr.nn.core.summary`.
+        """A table of layers: output shapes, parameters, multiply-adds, as a text and for notebooks.
+        See `texpr.nn.core.summary`.
         """
         from texpr.nn.core.summary import summary
 

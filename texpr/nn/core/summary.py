@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import Any
 
 from texpr.graph import Capture, Symbolic, multiply_adds
@@ -14,12 +15,22 @@ from texpr.nn.core.parameter import Parameter
 from texpr.nn.core.protocol import ModuleLike
 from texpr.nn.core.pytree import leaves
 from texpr.support.errors import CallError
+from texpr.support.html_table import html_table
 from texpr.support.table import aligned
 from texpr.support.tracebacks import boundary
 
 
+class Summary(str):
+    """A summary: a text, and in notebooks a table."""
+
+    html: str
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+
 @boundary
-def summary(model: Module, *input_shapes: tuple[int, ...], dtype: str = "f32") -> str:
+def summary(model: Module, *input_shapes: tuple[int, ...], dtype: str = "f32") -> Summary:
     """Table of the layers in the order in which they compute: output shapes, parameters, and
     multiply-adds (MACs) of the forward pass.
 
@@ -80,7 +91,7 @@ def _shapes(outputs: Any) -> str:
     return " ".join(str(o.shape) for o in leaves(outputs))
 
 
-def _table(model: Module, rows: list[tuple[str, str, int, int]]) -> str:
+def _table(model: Module, rows: list[tuple[str, str, int, int]]) -> Summary:
     total = sum(p.size for p in model.parameters())
     trained = sum(p.size for p in model.parameters() if p.requires_grad)
     body = [
@@ -91,4 +102,9 @@ def _table(model: Module, rows: list[tuple[str, str, int, int]]) -> str:
     lines = aligned(body, "<<>>").split("\n")
     rule = "-" * len(lines[0])
     notes = [f"{total - trained:,} parameters are frozen"] if trained != total else []
-    return "\n".join([type(model).__name__, rule, lines[0], rule, *lines[1:-1], rule, lines[-1], *notes])
+    name = type(model).__name__
+    made = Summary("\n".join([name, rule, lines[0], rule, *lines[1:-1], rule, lines[-1], *notes]))
+    head, *middle, foot = body
+    below = "".join(f"<p>{note}</p>" for note in notes)
+    made.html = f"<p><b>{escape(name)}</b></p>{html_table(head, middle, foot=foot, left=2)}{below}"
+    return made

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         MultiMarginLoss,
         NLLLoss,
     )
+    from texpr.nn.losses.linear_cross_entropy import LinearCrossEntropyLoss
     from texpr.nn.losses.loss import Loss
     from texpr.nn.losses.regression import (
         CosineEmbeddingLoss,
@@ -48,6 +49,7 @@ __all__ = [
     "HuberLoss",
     "KLDivLoss",
     "L1Loss",
+    "LinearCrossEntropyLoss",
     "Loss",
     "MSELoss",
     "MarginRankingLoss",

@@ -30,6 +30,7 @@ class Loss(Module):
         ignore_index: a target that is no class and counts for nothing.
         threshold: for losses of yes and no, the output above which the answer is yes.
         of_numbers: True if targets are numbers, of which none is right or wrong.
+        of_features: True if outputs of the model are no logits, but inputs of the loss's own layer.
         is_likelihood: True for the negative log-likelihood of classes.
     Shapes:
         input, target: as `each` takes them
@@ -48,6 +49,7 @@ class Loss(Module):
     ignore_index: int | None = None
     threshold: float | None = None
     of_numbers = False
+    of_features = False
     is_likelihood = False
     reductions = REDUCTIONS
 

@@ -58,6 +58,7 @@ class Predictions:
         self.loss, self.known = type(loss).__name__, hasattr(loss, "labels")
         self.has_labels = bool(getattr(loss, "labels", False))
         self.of_numbers = bool(getattr(loss, "of_numbers", False))
+        self.of_features = bool(getattr(loss, "of_features", False))
         self.is_likelihood = bool(getattr(loss, "is_likelihood", not self.known))
         self._ignored: int | None = getattr(loss, "ignore_index", None)
         self.threshold: float | None = getattr(loss, "threshold", None) if threshold is None else threshold
@@ -71,6 +72,14 @@ class Predictions:
             CallError: outputs and targets do not fit, or it is open what they mean.
         """
         outputs, targets = np.asarray(outputs), np.asarray(targets)
+        if self.of_features:
+            raise refused(
+                owner,
+                outputs,
+                targets,
+                f"the outputs are features, which {self.loss} makes logits of",
+                "call the metric on logits: metric(loss.linear(features), y)",
+            )
         if self._is_binary(outputs, targets):
             return self._of_yes_and_no(owner, outputs, targets)
         return self._of_classes(owner, outputs, targets)

@@ -11,10 +11,12 @@ from texpr.support.suggest import suggest_names
 
 if TYPE_CHECKING:
     from texpr.nn.optim import lr_scheduler
+    from texpr.nn.optim.adafactor import Adafactor
     from texpr.nn.optim.adam import Adam, Adamax, AdamW, Lion, NAdam, RAdam, SparseAdam
     from texpr.nn.optim.adaptive import ASGD, Adadelta, Adagrad, RMSprop, Rprop
     from texpr.nn.optim.averaged import AveragedModel
     from texpr.nn.optim.lbfgs import LBFGS
+    from texpr.nn.optim.muon import Muon
     from texpr.nn.optim.optimizer import Optimizer
     from texpr.nn.optim.sgd import SGD
 
@@ -23,12 +25,14 @@ __all__ = [
     "LBFGS",
     "SGD",
     "Adadelta",
+    "Adafactor",
     "Adagrad",
     "Adam",
     "AdamW",
     "Adamax",
     "AveragedModel",
     "Lion",
+    "Muon",
     "NAdam",
     "Optimizer",
     "RAdam",
@@ -38,12 +42,6 @@ __all__ = [
     "lr_scheduler",
 ]
 
-_ABSENT = {
-    "Adafactor": "its mean squares are of rows and columns, and states here have the shape of the parameter; "
-    "Adam has all of them",
-    "Muon": "it orthogonalises each matrix of gradients; an nn.optim.Optimizer of one's own says an update "
-    "in operators",
-    "swa_utils": "AveragedModel is in texpr.nn.optim itself",
-}
+_ABSENT = {"swa_utils": "AveragedModel is in texpr.nn.optim itself"}
 suggest_names(__name__, _ABSENT)
 offer_late(__name__)

@@ -181,10 +181,15 @@ class Optimizer(KnowsArguments):
             k for k, group in enumerate(self.param_groups) if any(p is parameter for p in group["params"])
         )
 
+    def state_shape(self, parameter: Parameter, name: str) -> tuple[int, ...]:
+        """The shape of a state: that of the parameter."""
+        return parameter.shape
+
     def state(self, parameter: Parameter, name: str) -> Variable:
-        """A variable of the parameter's shape, at first `first_state`."""
+        """A variable of `state_shape`, at first `first_state`."""
         if (parameter, name) not in self._state:
-            first = stored(np.full(parameter.shape, self.first_state(parameter, name)), parameter.dtype)
+            shape = self.state_shape(parameter, name)
+            first = stored(np.full(shape, self.first_state(parameter, name)), parameter.dtype)
             self._state[parameter, name] = Variable(
                 first, f"{parameter.name}_{name}", parameter.dtype, parameter.device
             )
@@ -358,11 +363,12 @@ class Optimizer(KnowsArguments):
         position, _, kind = name.partition(".")
         if not position.isdecimal() or int(position) >= len(self.parameters) or not kind:
             raise CheckpointError(f"{self._name}: there is no state `{name}`", code="checkpoint")
-        like = self.parameters[int(position)].numbers()
-        if (array.shape, array.dtype) != (like.shape, like.dtype):
+        parameter = self.parameters[int(position)]
+        shape, dtype = self.state_shape(parameter, kind), parameter.numbers().dtype
+        if (array.shape, array.dtype) != (shape, dtype):
             raise CheckpointError(
                 f"{self._name}: state `{name}` is {array.dtype}{list(array.shape)}, "
-                f"expected {like.dtype}{list(like.shape)}",
+                f"expected {dtype}{list(shape)}",
                 code="checkpoint",
             )
 

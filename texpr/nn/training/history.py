@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from html import escape
 from io import BytesIO
 from math import isfinite, nan
 from pathlib import Path
@@ -10,6 +11,10 @@ from typing import Any
 
 from texpr.support.extras import needs
 from texpr.support.files import write_file
+from texpr.support.html_table import html_curve, html_table
+
+_SHOWN = 20
+"""Epochs in a notebook's table."""
 
 
 class History(dict[str, list[float]]):
@@ -71,6 +76,25 @@ class History(dict[str, list[float]]):
         return rows + [
             ",".join([str(k + 1), *(repr(v[k]) for v in self.values())]) for k in range(self.epochs)
         ]
+
+    def _repr_html_(self) -> str:
+        """The curves, and a table of the last epochs."""
+        names = [n for n in self if n.removeprefix("val_") not in self or n == n.removeprefix("val_")]
+        curves = "".join(
+            f"<td>{escape(n)}<br>{html_curve(self[n], self.get(f'val_{n}', ()))}</td>" for n in names
+        )
+        rows = [
+            [
+                str(k + 1),
+                *(f"{v[k]:.4g}" for v in self.values()),
+                f"{self.seconds[k]:.2f}",
+                f"{self.samples_per_second[k]:,.0f}",
+            ]
+            for k in range(max(0, self.epochs - _SHOWN), self.epochs)
+        ]
+        table = html_table(["epoch", *self, "seconds", "samples/s"], rows, left=0)
+        note = f"<p>the last {_SHOWN} of {self.epochs} epochs</p>" if self.epochs > _SHOWN else ""
+        return f"<table><tr>{curves}</tr></table>{table}{note}"
 
     def plot(self, path: str | Path | None = None) -> Any:
         """Draw the measurements over the epochs, those of training and validation together.

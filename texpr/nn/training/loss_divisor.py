@@ -25,6 +25,7 @@ _SAME = frozenset(
     {
         "astype",
         "copy",
+        "constant_of",
         "to_f16",
         "to_bf16",
         "to_f32",

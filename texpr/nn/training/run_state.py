@@ -153,7 +153,7 @@ def save_run(path: str | Path, model: Module, optimizer: Optimizer, step: Traini
             help="save after an update, such as in on_step_end",
         )
     state = optimizer.state_dict()
-    arrays = {f"model.{name}": v.numbers() for name, v in _variables(model).items()}
+    arrays = {name: v.numbers() for name, v in _variables(model, step).items()}
     arrays |= {f"optimizer.{n}": a for n, a in state.items() if isinstance(a, np.ndarray)}
     about = {
         "version": _VERSION,
@@ -170,10 +170,11 @@ def load_run(path: str | Path, model: Module, optimizer: Optimizer, step: Traini
     nothing is taken.
     """
     arrays, about = read_arrays(path)
-    own = _variables(model)
-    values = {n.removeprefix("model."): a for n, a in arrays.items() if n.startswith("model.")}
+    own = _variables(model, step)
+    values = {n: a for n, a in arrays.items() if n.startswith(("model.", "loss."))}
     missing, unexpected, wrong = compare_states(own, {n: (a.shape, a.dtype.name) for n, a in values.items()})
-    notes = [*wrong, *(f"missing: {n}" for n in missing), *(f"unexpected: {n}" for n in unexpected)]
+    listed = {"": wrong, "missing: ": missing, "unexpected: ": unexpected}
+    notes = [f"{kind}{n.removeprefix('model.')}" for kind, names in listed.items() for n in names]
     try:
         if not isinstance(about, dict) or about["version"] != _VERSION:
             raise ValueError("another version")
@@ -212,7 +213,7 @@ def unless_refused(model: Module, optimizer: Optimizer, step: TrainingStep) -> I
     """Within the block, a state is taken; where it is refused, everything has its old values
     again.
     """
-    kept, values = optimizer.state_dict(), {v: v.held().copy() for v in _variables(model).values()}
+    kept, values = optimizer.state_dict(), {v: v.held().copy() for v in _variables(model, step).values()}
     scale = None if step.loss_scale is None else step.loss_scale.state_dict()
     try:
         yield
@@ -230,8 +231,12 @@ def _reason(error: BaseException) -> str:
     return getattr(error, "message", None) or str(error) or type(error).__name__
 
 
-def _variables(model: Module) -> dict[str, Any]:
-    """All parameters and buffers by name, also those that `state_dict` leaves out, such as
-    seeds.
+def _variables(model: Module, step: TrainingStep) -> dict[str, Any]:
+    """All parameters and buffers by name, also those that `state_dict` leaves out, such as seeds,
+    and the parameters of the loss.
     """
-    return dict(model.named_parameters()) | dict(model.named_buffers())
+    own = dict(model.named_parameters()) | dict(model.named_buffers())
+    found = {f"model.{name}": variable for name, variable in own.items()}
+    if isinstance(step.loss, Module):
+        found |= {f"loss.{name}": variable for name, variable in step.loss.named_parameters()}
+    return found

@@ -422,7 +422,7 @@ class Trainer:
 
     def _measured(self, data: Batches) -> dict[str, float]:
         measured = Measurements()
-        with _Evaluating(self.model):
+        with _Evaluating(self.model, self.loss):
             for batch in data:
                 plan = self._evaluation(batch)
                 self._check_labels(batch, plan)
@@ -486,14 +486,15 @@ def _fill(plan: Plan, batch: Batch) -> None:
 
 
 class _Evaluating:
-    """Sets a model to evaluation, and back."""
+    """Sets a model and a loss to evaluation, and back."""
 
-    def __init__(self, model: Module) -> None:
-        self._model = model
+    def __init__(self, *parts: object) -> None:
+        self._parts = [part for part in parts if isinstance(part, Module)]
 
     def __enter__(self) -> None:
-        self._modes = [(module, module.training) for module in self._model.modules()]
-        self._model.eval()
+        self._modes = [(module, module.training) for part in self._parts for module in part.modules()]
+        for part in self._parts:
+            part.eval()
 
     def __exit__(self, *_: object) -> None:
         for module, training in self._modes:

@@ -10,7 +10,7 @@ from texpr.support.late import offer_late
 from texpr.support.suggest import suggest_names
 
 if TYPE_CHECKING:
-    from texpr.nn.utils import rnn
+    from texpr.nn.utils import parametrizations, rnn
     from texpr.nn.utils.clip_grad import (
         clip_grad_norm_,
         clip_grad_value_,
@@ -24,26 +24,16 @@ __all__ = [
     "clip_grad_value_",
     "clip_grads_with_norm_",
     "get_total_norm",
+    "parametrizations",
     "parameters_to_vector",
     "rnn",
     "vector_to_parameters",
 ]
 
-_COMPUTED = (
-    "a weight that is computed from other parameters is an attribute of a module of one's own, whose forward "
-    "computes it"
-)
 _ABSENT = {
     **dict.fromkeys(
-        (
-            "parametrizations",
-            "parametrize",
-            "weight_norm",
-            "spectral_norm",
-            "remove_weight_norm",
-            "remove_spectral_norm",
-        ),
-        _COMPUTED,
+        ("parametrize", "weight_norm", "spectral_norm", "remove_weight_norm", "remove_spectral_norm"),
+        "nn.parametrizations has weight_norm, spectral_norm and register_parametrization",
     ),
     **dict.fromkeys(
         ("fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"),

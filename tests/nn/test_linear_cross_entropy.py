@@ -1,0 +1,134 @@
+"""LinearCrossEntropyLoss: what a linear layer and cross entropy give, chunk by chunk."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import texpr as tx
+from texpr import nn
+
+ROWS, FEATURES, CLASSES = 20, 6, 11
+RANDOM = np.random.default_rng(0)
+X = RANDOM.normal(size=(ROWS, FEATURES))
+T = RANDOM.integers(0, CLASSES, ROWS)
+T[3:6] = -100
+
+
+def pair(**options: object) -> tuple[nn.LinearCrossEntropyLoss, nn.CrossEntropyLoss]:
+    nn.manual_seed(1)
+    bias = bool(options.pop("bias", False))
+    chunked = nn.LinearCrossEntropyLoss(FEATURES, CLASSES, bias, chunk=7, dtype="f64", **options)  # type: ignore[arg-type]
+    return chunked, nn.CrossEntropyLoss(**options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"bias": True},
+        {"reduction": "sum"},
+        {"label_smoothing": 0.2, "bias": True},
+        {"weight": np.linspace(0.5, 2, CLASSES), "ignore_index": 4},
+    ],
+    ids=str,
+)
+def test_values_and_gradients(options: dict):
+    loss, plain = pair(**dict(options))
+    target = np.where(T == -100, options.get("ignore_index", -100), T)
+    results = []
+    for function in (loss, lambda x, t: plain(loss.linear(x), t)):
+        for p in loss.parameters():
+            p.grad = None
+        x = tx.tensor(X, requires_grad=True)
+        value = function(x, tx.tensor(target)) * 3.0
+        value.backward()
+        results.append([value.numpy(), x.grad.numpy(), *(p.grad.numpy() for p in loss.parameters())])
+    # One sum of 20 terms in another order: 20 roundings of f64 of numbers below 10.
+    for found, wanted in zip(*results, strict=True):
+        assert np.allclose(found, wanted, rtol=1e-13, atol=1e-14)
+
+
+def test_one_chunk_and_no_reduction_are_the_plain_loss():
+    loss, plain = pair(reduction="none")
+    assert np.allclose(loss(X, T), plain(loss.linear(X), T))
+    whole = nn.LinearCrossEntropyLoss(FEATURES, CLASSES, dtype="f64")
+    assert np.allclose(whole(X, T), nn.CrossEntropyLoss()(whole.linear(X), T))
+    words, targets = X.reshape(4, 5, FEATURES), T.reshape(4, 5)
+    assert np.allclose(whole(words, targets), whole(X, T))
+
+
+def trained(chunk: int | None, **options: object) -> tuple[nn.Trainer, nn.LinearCrossEntropyLoss]:
+    nn.manual_seed(2)
+    model = nn.Linear(FEATURES, FEATURES, dtype="f64")
+    loss = nn.LinearCrossEntropyLoss(FEATURES, CLASSES, chunk=chunk, dtype="f64")
+    optimizer = nn.optim.SGD([*model.parameters(), *loss.parameters()], lr=0.5)
+    trainer = nn.Trainer(model, loss, optimizer)
+    trainer.fit(X, T, epochs=3, batch_size=20, progress=False, **options)  # type: ignore[arg-type]
+    return trainer, loss
+
+
+@pytest.mark.parametrize("options", [{}, {"sample_weight": RANDOM.random(ROWS)}], ids=["alike", "weighed"])
+def test_trainings_are_those_of_the_plain_loss(options: dict):
+    (chunked, loss), (whole, other) = trained(6, **options), trained(None, **options)
+    assert np.allclose(chunked.history["loss"], whole.history["loss"], rtol=1e-12)
+    assert np.allclose(loss.linear.weight.data, other.linear.weight.data, rtol=1e-11)
+    found = chunked.evaluate(X, T)["loss"]
+    assert found == pytest.approx(float(nn.CrossEntropyLoss()(loss.linear(chunked.predict(X)), T)))
+
+
+def test_the_weight_is_saved_with_the_training(tmp_path: Path):
+    trainer, loss = trained(6)
+    trainer.save(tmp_path / "run.safetensors")
+    again, other = trained(6)
+    other.linear.weight.data[...] = 0
+    again.load(tmp_path / "run.safetensors")
+    assert np.array_equal(other.linear.weight.data, loss.linear.weight.data)
+
+
+def test_metrics_of_features_are_refused():
+    model = nn.Linear(FEATURES, FEATURES)
+    loss = nn.LinearCrossEntropyLoss(FEATURES, CLASSES)
+    trainer = nn.Trainer(model, loss, nn.optim.SGD(model.parameters()), ["accuracy"])
+    with pytest.raises(tx.CallError) as caught:
+        trainer.fit(X, T, progress=False)
+    assert str(caught.value) == (
+        "error[metric]: accuracy: outputs are [20, 6] and targets [20]: the outputs are features, which "
+        "LinearCrossEntropyLoss makes logits of\n"
+        "  help: call the metric on logits: metric(loss.linear(features), y)"
+    )
+    with pytest.raises(
+        tx.CallError, match=r"the targets are f64\[20, 1\], expected class numbers of shape \[20\]"
+    ):
+        loss(X.astype("f4"), np.ones((20, 1)))
+
+
+PEAK = """
+import resource, sys
+import numpy as np
+from texpr import nn
+rows, kind = int(sys.argv[1]), sys.argv[2]
+nn.manual_seed(0)
+model = nn.Linear(16, 16)
+loss = nn.LinearCrossEntropyLoss(16, 4000, chunk=256 if kind == "chunked" else rows)
+step = nn.TrainingStep(model, loss, nn.optim.SGD([*model.parameters(), *loss.parameters()]))
+x, t = np.ones((rows, 16), "f4"), np.arange(rows) % 4000
+step(x, t)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+step(x, t)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+"""
+
+
+def test_memory_is_that_of_a_chunk():
+    """4096 x 4000 logits are 62.5 MiB, and so is their gradient; a chunk has a sixteenth."""
+    run = [
+        int(subprocess.run([sys.executable, "-c", PEAK, "4096", kind], capture_output=True, text=True).stdout)
+        for kind in ("chunked", "whole")
+    ]
+    assert run[0] < run[1] - 40 * 2**20, (run, resource.getpagesize())

@@ -1,0 +1,214 @@
+"""Cross entropy of a linear layer, a few rows at a time: no logits of all rows are there at once."""
+
+from __future__ import annotations
+
+from functools import cache
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from texpr import ops
+from texpr.compiler.derived_operators import grad
+from texpr.ir.dtypes import numpy_dtype
+from texpr.nn.core.argument_checks import number, whole
+from texpr.nn.core.layer_operations import present
+from texpr.nn.losses.loss import WeightedLoss, as_float, wide
+from texpr.nn.modules.linear import Linear
+from texpr.support.errors import CallError
+
+ELEMENTS = 1 << 24
+"""Logits that are there at once: 64 MiB of f32. Products of 512 rows by 32,000 classes run at the
+full rate of a core; packing the weights for each of them costs a few percent.
+"""
+MOST_CHUNKS = 64
+"""Pieces of the rows: each adds a dozen equations to the program, which is compiled as one."""
+
+
+class LinearCrossEntropyLoss(WeightedLoss):
+    """Cross entropy of a linear layer: `CrossEntropyLoss()(linear(input), target)`, without the
+    logits of all rows in memory.
+
+    Rows are taken in chunks: logits, loss and gradient of a chunk are computed before those of the
+    next one, which takes their memory. The gradient is computed with the loss, as it is linear in
+    the loss's own derivative. So there are no second derivatives of it, and `reduction="none"`
+    computes all logits at once. Hsu et al., Liger Kernel: Efficient Triton Kernels for LLM
+    Training, 2024.
+
+    The weight is a parameter of the loss: the optimizer takes `[*model.parameters(),
+    *loss.parameters()]`, and the model's outputs are features.
+
+    Args:
+        in_features: the extent of the last axis of the input.
+        num_classes: classes.
+        bias: the linear layer has one.
+        weight: of each class, a tensor (num_classes,).
+        reduction: "mean", "sum" or "none".
+        ignore_index: a target that counts for nothing.
+        label_smoothing: this share of the target goes to all classes alike.
+        chunk: rows of a chunk; as many as give 16 million logits unless given.
+    Shapes:
+        linear.weight: (num_classes, in_features)
+        linear.bias: (num_classes,)
+        input: (..., in_features)
+        target: (...), class numbers of any integer type
+        output: (), or (...) without reduction
+    Raises:
+        CallError: an argument out of its range, a target that is no class, or shapes do not fit.
+    Example:
+        >>> loss = nn.LinearCrossEntropyLoss(8, 1000)
+        >>> loss(tx.randn(32, 8), tx.zeros(32, dtype="i64")).shape
+        ()
+    """
+
+    labels = True
+    of_features = True
+
+    def __init__(
+        self,
+        in_features: int,
+        num_classes: int,
+        bias: bool = False,
+        *,
+        weight: object = None,
+        reduction: str = "mean",
+        ignore_index: int = -100,
+        label_smoothing: float = 0.0,
+        chunk: int | None = None,
+        dtype: object = "f32",
+    ) -> None:
+        super().__init__(weight, reduction)
+        self.linear = Linear(in_features, num_classes, bias, dtype=dtype)
+        self.ignore_index = int(ignore_index)
+        self.label_smoothing = number(
+            "LinearCrossEntropyLoss", "label_smoothing", label_smoothing, 0.0, 1.0 + 1e-12
+        )
+        self.chunk = None if chunk is None else whole("LinearCrossEntropyLoss", "chunk", chunk)
+
+    def classes(self, shape: tuple[int, ...]) -> int:  # type: ignore[override]
+        """Number of classes: that of the linear layer, whatever the shape of the features."""
+        return self.linear.out_features
+
+    def forward(self, input: Any, target: Any) -> Any:
+        return self._reduced(input, target, None)
+
+    def weighed(self, input: Any, target: Any, weight: Any) -> Any:
+        return self._reduced(input, target, weight)
+
+    def _reduced(self, input: Any, target: Any, weight: Any) -> Any:
+        places = tuple(input.shape[:-1])
+        if tuple(target.shape) != places or target.dtype.is_float:
+            raise CallError(
+                f"LinearCrossEntropyLoss: the targets are {target.dtype}{list(target.shape)}, expected class "
+                f"numbers of shape {list(places)}",
+                code="shape",
+                help="the input has features on its last axis, and a target for each of the others",
+            )
+        rows = prod(places)
+        input, target = input.reshape((rows, input.shape[-1])), target.reshape((rows,))
+        if weight is not None:
+            weight = as_float(self._weights(weight, places), input).reshape((rows,))
+        if self.reduction == "none":
+            each = self._each(self.linear(input), target)[0]
+            return (each if weight is None else each * weight).reshape(places)
+        total, count = self._sums(input, target, weight)
+        return (total if self.reduction == "sum" else ops.divide(total, count)).astype(input.dtype)
+
+    def _weights(self, weight: Any, places: tuple[int, ...]) -> Any:
+        while weight.ndim < len(places):
+            weight = ops.expand(weight, axis=weight.ndim, times=places[weight.ndim])
+        return weight
+
+    def _sums(self, input: Any, target: Any, weight: Any) -> tuple[Any, Any]:
+        """The sum of the losses, and what it counts."""
+        rows, size = input.shape[0], self._chunk(input.shape[0])
+        pieces = [slice(start, min(start + size, rows)) for start in range(0, rows, size)]
+        parts = [
+            (input[p], target[p], None if weight is None else weight[p])
+            if len(pieces) > 1
+            else (input, target, weight)
+            for p in pieces
+        ]
+        if len(parts) > 1 and self.training:
+            return self._with_gradients(input, parts)
+        found = [self._of_logits(self.linear(x), t, w) for x, t, w in parts]
+        return tuple(_added(column) for column in zip(*found))  # type: ignore[return-value]
+
+    def _chunk(self, rows: int) -> int:
+        """Rows of a chunk."""
+        least = -(-rows // MOST_CHUNKS)
+        return self.chunk or max(ELEMENTS // self.linear.out_features, least, 1)
+
+    def _each(self, logits: Any, target: Any) -> tuple[Any, Any]:
+        return ops.cross_entropy_ignoring(
+            logits, target, **present(weight=self.weight_for(logits)), **self._constants()
+        )
+
+    def _constants(self) -> dict[str, Any]:
+        return {"axis": 1, "ignore": self.ignore_index, "smoothing": self.label_smoothing}
+
+    def _of_logits(self, logits: Any, target: Any, weight: Any) -> tuple[Any, Any]:
+        each, counted = self._each(logits, target)
+        if weight is not None:
+            each, counted = each * weight, counted * weight
+        return ops.sum_all(wide(each)), ops.sum_all(wide(counted))
+
+    def _with_gradients(self, input: Any, parts: list[tuple[Any, Any, Any]]) -> tuple[Any, Any]:
+        """The sums with the gradients of the first one, which are computed chunk by chunk.
+
+        `stop(total) + sum(stop(d) * (x - stop(x)))` has the value of `total`, and `d` times its
+        own derivative as the derivative in `x`.
+        """
+        capture = input.capture
+        variables = [v for v in (self.linear.weight, self.linear.bias) if v is not None]
+        weights = [capture.variable(v) for v in variables]
+        totals, counts, d_input, d_weights = [], [], [], []
+        for x, target, weight in parts:
+            logits = ops.linear(x, *weights)
+            total, count = self._of_logits(logits, target, weight)
+            d_logits = self._d_logits(logits, target, weight)
+            totals.append(total)
+            counts.append(count)
+            d_input.append(d_logits @ weights[0])
+            d_weights.append([d_logits.T @ x, *([d_logits.sum(axis=0)] if len(weights) > 1 else [])])
+        joined = d_input[0]
+        for more in d_input[1:]:
+            joined = ops.concat(joined, more, axis=0)
+        gradients = [joined, *map(_added, zip(*d_weights))]
+        total = _added(totals).detach()
+        for x, d in zip((input, *weights), gradients):
+            total = total + ops.sum_all(wide(d.detach() * (x - x.detach())))
+        return total, _added(counts)
+
+    def _d_logits(self, logits: Any, target: Any, weight: Any) -> Any:
+        """The derivative of the sum of a chunk's losses in its logits."""
+        capture, kind = logits.capture, numpy_dtype(logits.dtype)
+        rows, classes = logits.shape
+        ones, zeros = (capture.constant(np.full(rows, v, kind), dtype=logits.dtype) for v in (1, 0))
+        own = self.weight_for(logits)
+        if own is None:
+            own = capture.constant(np.ones(classes, kind), dtype=logits.dtype)
+        return _derivative()(
+            logits,
+            target,
+            weight=own,
+            dloss=ones if weight is None else weight,
+            dcounted=zeros,
+            **self._constants(),
+        )
+
+    def extra_repr(self) -> str:
+        return f"{self.linear.in_features}, {self.linear.out_features}"
+
+
+@cache
+def _derivative() -> ops.Op:
+    """The derivative of cross entropy in its logits, derived from the operator."""
+    return grad(ops.cross_entropy_ignoring, wrt=["logits"])
+
+
+def _added(parts: Any) -> Any:
+    found, *rest = parts
+    for more in rest:
+        found = found + more
+    return found
