@@ -230,6 +230,7 @@ GROUPS: dict[str, str] = {
     "nn.modules.packed_sequence": "Sequences of several lengths",
     "nn.utils.rnn": "Sequences of several lengths",
     "nn.utils.clip_grad": "Gradient clipping",
+    "nn.utils.recomputation": "Activation checkpointing",
     "nn.utils.parametrizations": "Parametrizations",
     "nn.utils.vectors": "Parameters as a vector",
     "nn.checkpoint": "Weights in files",

@@ -17,6 +17,7 @@ from texpr.compiler import Op
 from texpr.compiler.call_checks import check_requirements
 from texpr.graph.arrays.recording import active_capture, is_recording, recording
 from texpr.graph.capture.checked_copies import checked
+from texpr.graph.capture.checkpoint_regions import Region, recomputed
 from texpr.graph.capture.stop_gradient import insert_stops, stopped_copy, with_targets
 from texpr.graph.capture.symbolic import Symbolic
 from texpr.graph.capture.variable import Variable
@@ -69,6 +70,8 @@ class Capture:
         self.updates: dict[Variable, Tensor] = {}
         self.equations: list[Equation | Invoke] = []
         self.sources: list[Structured] = []
+        self.regions: list[Region] = []
+        """Parts that gradients compute again."""
         self._source: Structured | None = None
         self._names: set[str] = set()
         self._ranges: dict[Tensor, tuple[int, int]] = {}
@@ -231,7 +234,9 @@ class Capture:
         seed = gradient.inputs[-1]
         self.constants[seed] = stored(1.0, seed.dtype)
         defined = self._defined() | {stopped_copy(t) for t in stopped}
-        self.equations += [e for e in gradient.equations if not defined.issuperset(e.targets)]
+        new = [e for e in gradient.equations if not defined.issuperset(e.targets)]
+        self._names.update(t.name for e in new for t in e.targets)
+        self.equations += recomputed(self, self.regions, new) if self.regions else new
         self._names.update(t.name for t in (seed, *(t for e in self.equations for t in e.targets)))
         results = dict(zip(asked, gradient.outputs))
         self._varying.update(t for t in gradient.outputs if loss.tensor in self._varying)
@@ -247,6 +252,19 @@ class Capture:
         equations = tuple(with_targets(e, others) for e in self.equations)
         data = (t for e in self.equations for t in e.targets if t in stopped)
         return Program(self.name, (*self._inputs(), *data), (loss,), equations)
+
+    def recompute(self, start: int, outputs: Iterable[Symbolic]) -> None:
+        """Let gradients compute the equations from `start` on again, rather than keep what is
+        between their inputs and these outputs.
+        """
+        results = tuple(o.tensor for o in outputs if isinstance(o, Symbolic))
+        self.regions.append(Region(start, len(self.equations), results))
+
+    def renamed(self, tensor: Tensor) -> Tensor:
+        """The same tensor under a name that is free."""
+        name = next(n for n in (f"{tensor.name}_{k}" for k in count(1)) if n not in self._names)
+        self._names.add(name)
+        return replace(tensor, name=name)
 
     def backward(self, loss: Symbolic, create_graph: bool = False) -> None:
         """Add the derivatives of a number to `grad` of the leaves that it is computed from.

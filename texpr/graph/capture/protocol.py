@@ -30,6 +30,14 @@ class CaptureLike(Protocol):
         """Attribute the work captured in the block to `source`."""
         ...
 
+    def renamed(self, tensor: Tensor) -> Tensor:
+        """The same tensor under a name that is free."""
+        ...
+
+    def recompute(self, start: int, outputs: Any) -> None:
+        """Let gradients compute the equations from `start` on again."""
+        ...
+
     def variable(self, variable: Any) -> Any:
         """The value that a variable has at the start of the program."""
         ...

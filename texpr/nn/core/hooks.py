@@ -8,6 +8,7 @@ from typing import Any
 
 from texpr.graph.capture.protocol import CaptureLike
 from texpr.nn.core.protocol import ModuleLike
+from texpr.nn.core.pytree import leaves
 from texpr.support.errors import CallError
 from texpr.support.tracebacks import forwards
 
@@ -44,6 +45,8 @@ def run_forward(
     try:
         with capture.made_by(module):
             outputs = _with_hooks(module, inputs, options)
+        if module._recomputed and module.training:
+            capture.recompute(before, leaves(outputs))
     except CallError as error:
         if not any(note.startswith("in the layer ") for note in error.notes):
             error.notes = (*error.notes, f"in the layer {module!r}")

@@ -54,6 +54,8 @@ class Module(KnowsArguments):
     """
 
     training: bool
+    _recomputed = False
+    """Gradients compute what is inside of it again (`nn.utils.checkpoint`)."""
 
     def __init__(self) -> None:
         for registry in (*_KINDS, "_hooks", "_pre_hooks"):
@@ -486,7 +488,12 @@ def _structure(module: Module) -> tuple:
     hooks = [h for m in modules if m._hooks or m._pre_hooks for h in (*m._hooks, *m._pre_hooks)]
     variables = [(v, v.dtype) for m in modules for v in m._parameters.values()]
     variables += [(v, v.dtype) for m in modules if m._buffers for v in m._buffers.values()]
-    return tuple([(m, m.training) for m in modules]), tuple(hooks), tuple(variables), Variable.moves
+    return (
+        tuple([(m, m.training, m._recomputed) for m in modules]),
+        tuple(hooks),
+        tuple(variables),
+        Variable.moves,
+    )
 
 
 def dtype_of(structure: tuple) -> DType | None:

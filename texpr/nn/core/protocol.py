@@ -9,6 +9,8 @@ from typing import Any, Protocol
 class ModuleLike(Protocol):
     """The part of `nn.Module` that hooks and calls on lazy tensors use."""
 
+    training: bool
+    _recomputed: bool
     _parameters: dict[str, Any]
     _modules: dict[str, Any]
 

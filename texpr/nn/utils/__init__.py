@@ -17,9 +17,11 @@ if TYPE_CHECKING:
         clip_grads_with_norm_,
         get_total_norm,
     )
+    from texpr.nn.utils.recomputation import checkpoint
     from texpr.nn.utils.vectors import parameters_to_vector, vector_to_parameters
 
 __all__ = [
+    "checkpoint",
     "clip_grad_norm_",
     "clip_grad_value_",
     "clip_grads_with_norm_",
