@@ -19,7 +19,7 @@ from texpr.support.frozen_dataclass import frozen
 
 Equations = Sequence[Equation | Invoke]
 
-_AFTER = op("""op once_there<T: float, U: float>(X: T[*S], d: U[N]) -> Y: T[*S] require N >= 1 {
+ONCE_THERE = op("""op once_there<T: float, U: float>(X: T[*S], d: U[N]) -> Y: T[*S] require N >= 1 {
   Y[*s] = if d[0] == d[0] then X[*s] else T(d[0])
 }""")
 """X, once a derivative is there: without it, the equal definitions would be computed once, and
@@ -91,7 +91,7 @@ def _after(capture: CaptureLike, tensor: Tensor, token: Tensor) -> tuple[list[Eq
     """Equations of the tensor's values once the token is there, and their result."""
     before = len(capture.equations)
     found = Symbolic(token, capture)
-    result = _AFTER(Symbolic(tensor, capture), found.reshape((prod(found.shape),)))
+    result = ONCE_THERE(Symbolic(tensor, capture), found.reshape((prod(found.shape),)))
     made = capture.equations[before:]
     del capture.equations[before:]
     return made, result.tensor  # type: ignore[union-attr]

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from texpr import ops
+from texpr.compiler import op
 from texpr.compiler.derived_operators import grad
+from texpr.graph.capture.checkpoint_regions import ONCE_THERE
 from texpr.ir.dtypes import numpy_dtype
 from texpr.nn.core.argument_checks import number, whole
 from texpr.nn.core.layer_operations import present
@@ -23,6 +25,12 @@ full rate of a core; packing the weights for each of them costs a few percent.
 """
 MOST_CHUNKS = 64
 """Pieces of the rows: each adds a dozen equations to the program, which is compiled as one."""
+_ADD_TO = op("""op add_to<T: float>(total: T[*S], more: T[*S]) -> new: T[*S] {
+  new[*s] = if more[*s] == more[*s] then total[*s] + more[*s] else more[*s]
+}""")
+"""The sum of two tensors, written so that no pass makes one sum of several: all its parts would be
+in memory until the last one is there.
+"""
 
 
 class LinearCrossEntropyLoss(WeightedLoss):
@@ -162,19 +170,24 @@ class LinearCrossEntropyLoss(WeightedLoss):
         capture = input.capture
         variables = [v for v in (self.linear.weight, self.linear.bias) if v is not None]
         weights = [capture.variable(v) for v in variables]
-        totals, counts, d_input, d_weights = [], [], [], []
+        fixed = [w.detach() for w in weights]
+        totals, counts, d_input = [], [], []
+        sums: list[Any] = []
         for x, target, weight in parts:
-            logits = ops.linear(x, *weights)
+            # A chunk waits for the sums of the one before: its logits take the same memory.
+            x = x.detach() if not sums else ONCE_THERE(x.detach(), sums[0].reshape((sums[0].size,)))
+            logits = ops.linear(x, *fixed)
             total, count = self._of_logits(logits, target, weight)
             d_logits = self._d_logits(logits, target, weight)
             totals.append(total)
             counts.append(count)
-            d_input.append(d_logits @ weights[0])
-            d_weights.append([d_logits.T @ x, *([d_logits.sum(axis=0)] if len(weights) > 1 else [])])
+            d_input.append(d_logits @ fixed[0])
+            new = [d_logits.T @ x, *([d_logits.sum(axis=0)] if len(weights) > 1 else [])]
+            sums = [_ADD_TO(s, n) for s, n in zip(sums, new)] if sums else new
         joined = d_input[0]
         for more in d_input[1:]:
             joined = ops.concat(joined, more, axis=0)
-        gradients = [joined, *map(_added, zip(*d_weights))]
+        gradients = [joined, *sums]
         total = _added(totals).detach()
         for x, d in zip((input, *weights), gradients):
             total = total + ops.sum_all(wide(d.detach() * (x - x.detach())))
