@@ -15,8 +15,7 @@ from texpr.nn.core.parameter import Parameter
 from texpr.nn.core.protocol import ModuleLike
 from texpr.nn.core.pytree import leaves
 from texpr.support.errors import CallError
-from texpr.support.html_table import html_table
-from texpr.support.table import aligned
+from texpr.support.table import aligned, html_table
 from texpr.support.tracebacks import boundary
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from texpr.support.extras import needs
 from texpr.support.files import write_file
-from texpr.support.html_table import html_curve, html_table
+from texpr.support.table import html_curve, html_table
 
 _SHOWN = 20
 """Epochs in a notebook's table."""
