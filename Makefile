@@ -8,7 +8,7 @@ THREADS ?= 1,2
 BATCHES ?= 1,8
 EXAMPLES ?= 5
 
-.PHONY: venv array-api test test-all check arm demo examples litmus compilers gradients peers bench-peers bench-x86 bench-train bench-models bench-polybench benchmarks reference docs links notebooks gpu fuzz fuzz-properties mutants verdicts ulp dist matrix changelog release-tools clean
+.PHONY: venv array-api test test-all check arm demo examples litmus compilers gradients peers bench-peers bench-x86 bench-train bench-models bench-polybench benchmarks reference docs links notebooks gpu fuzz fuzz-properties mutants verdicts ulp dist matrix bridges changelog release-tools clean
 venv: $(VENV)/.installed
 
 $(VENV)/.installed: pyproject.toml
@@ -161,6 +161,10 @@ dist: release-tools
 #   make matrix ALL=1 PYTHONS=3.13
 matrix: venv
 	$(BIN)/python scripts/matrix.py $(if $(PYTHONS),--python $(PYTHONS)) $(if $(ALL),--all)
+
+# Operators inside other frameworks, with their newest and oldest versions:  make bridges ONLY=torch
+bridges: venv
+	$(BIN)/python scripts/bridges.py $(if $(ONLY),--only $(ONLY))
 
 # CHANGELOG.md gets the fragments of changes/, which are removed:  make changelog VERSION=0.2.0
 changelog: release-tools

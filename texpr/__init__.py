@@ -17,6 +17,7 @@ __version__ = "0.1.0"  # the one place: pyproject.toml reads it here
 import_module("texpr.support.forks")  # from here on, forks wait for imports
 
 if TYPE_CHECKING:
+    from texpr.bridges import torch as torch
     from texpr.compiler import (
         CompiledKernel,
         Op,
@@ -185,6 +186,7 @@ _PARTS = frozenset(
         "aot",
         "autodiff",
         "autoschedule",
+        "bridges",
         "compiler",
         "graph",
         "ir",
@@ -204,7 +206,12 @@ _PARTS = frozenset(
 )
 
 
-_MODULES = {"array_api": "graph.array_api", "debug": "compiler.debug", "gpu": "runtime.gpu"}
+_MODULES = {
+    "array_api": "graph.array_api",
+    "debug": "compiler.debug",
+    "gpu": "runtime.gpu",
+    "torch": "bridges.torch",
+}
 """Modules that are offered under another name."""
 
 

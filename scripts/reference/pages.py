@@ -121,8 +121,8 @@ API = Page(
     "api.md",
     "Python API",
     "The public names of `texpr` but for tensors and networks: operators, schedules, gradients, tuning, "
-    "options, devices, models, errors.",
-    ("compiler", "support", "tune", "graph.report", "ir", "onnx", "runtime.gpu", "aot", "lang"),
+    "options, devices, models, other frameworks, errors.",
+    ("compiler", "support", "tune", "graph.report", "ir", "onnx", "bridges", "runtime.gpu", "aot", "lang"),
 )
 TENSORS = Page(
     "tensors.md",
@@ -147,6 +147,7 @@ PUBLIC = {
     "nn.parametrizations": "texpr.nn.utils.parametrizations",
     "tx.gpu": "texpr.runtime.gpu",
     "tx.onnx": "texpr.onnx",
+    "tx.torch": "texpr.bridges.torch",
 }
 """Packages whose names are public, as examples call them."""
 
@@ -295,6 +296,7 @@ GROUPS: dict[str, str] = {
     "onnx.model": "Models in ONNX",
     "onnx.model_export": "Models in ONNX",
     "onnx.model_errors": "Errors",
+    "bridges.torch.inside_torch": "Other frameworks",
     "runtime.gpu.device": "Devices",
     "runtime.gpu.array": "Devices",
     "runtime.gpu.streams": "Devices",

@@ -24,12 +24,17 @@ ELSEWHERE = {
 """Pages that other tests run, and why."""
 FOLDERS = ("docs/tutorials/", "docs/reference/operators/")
 """Pages that are run as notebooks, or entry by entry (`test_operators_pages.py`)."""
-NEEDS = {"docs/guide/models.md": "onnx", "docs/guide/editors.md": "pygments"}
+NEEDS = {
+    "docs/guide/models.md": "onnx",
+    "docs/guide/editors.md": "pygments",
+    "docs/guide/inside_torch.md": "torch",  # `make bridges` runs it
+}
 """Packages that pages use."""
 DEFINED = {
     "docs/guide/debugging.md": {"running", "stages", "kernel"},
     "docs/guide/editors.md": {"changed", "page"},
     "docs/guide/gradients.md": {"backward", "safe"},
+    "docs/guide/inside_torch.md": {"compiled", "exported", "g", "net"},
     "docs/guide/networks.md": {"Block", "Squares", "Losses", "Scale", "Cubic", "Signs", "history"},
     "docs/guide/operators.md": {"ordered"},
     "docs/guide/programs.md": {"plan", "training", "in_place", "single"},

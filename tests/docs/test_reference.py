@@ -6,6 +6,7 @@ import doctest
 import inspect
 import re
 from collections.abc import Iterator
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -132,6 +133,9 @@ def failures(entry: Entry) -> list[str]:
     """What the examples of an entry and of its methods print beside what they should."""
     found: list[str] = []
     for each in (entry, *methods(entry)):
+        needed = re.findall(r">>> import (\w+)", each.docstring)
+        if not all(map(find_spec, needed)):  # `make bridges` runs these
+            continue
         names = {"tx": tx, "nn": nn, "np": np}
         test = doctest.DocTestParser().get_doctest(each.docstring, names, each.name, None, 0)
         nn.manual_seed(0)

@@ -22,6 +22,7 @@ FLOORS: dict[str, int] = {
     "tune": 7,
     "nn": 8,
     "onnx": 9,
+    "bridges": 9,
     "tools": 10,
     "__main__": 10,
 }
@@ -63,6 +64,7 @@ SUB_FLOORS: dict[str, list[set[str]]] = {
         {"lazy"},
         {"array_api"},
     ],
+    "bridges": [{"derived"}, {"torch"}],
     "nn": [
         {"core"},
         {"data"},
@@ -107,9 +109,28 @@ EXTRAS = {
     "pygments",
     "pygls",
     "lsprotocol",
+    "torch",
 }
 """Optional libraries, imported only inside the functions that need them."""
 
-PLUGINS = {"texpr/lang/pygments_lexer.py": "pygments", "texpr/lang/pygments_python.py": "pygments"}
-"""Modules that an optional library loads by an entry point, and that library, which they import at
-the top. texpr imports them inside functions."""
+PLUGINS = {
+    "texpr/lang/pygments_lexer.py": "pygments",
+    "texpr/lang/pygments_python.py": "pygments",
+    **dict.fromkeys(
+        (
+            f"texpr/bridges/torch/{name}.py"
+            for name in (
+                "autograd_functions",
+                "captured_network",
+                "dispatched",
+                "eager_calls",
+                "network",
+                "registered",
+                "tensor_memory",
+            )
+        ),
+        "torch",
+    ),
+}
+"""Modules that live inside an optional library: it loads them by an entry point, or they add to it.
+They import it at the top. The rest of texpr imports them inside functions."""

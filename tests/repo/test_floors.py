@@ -106,7 +106,7 @@ def test_an_optional_library_at_the_top_is_found(monkeypatch: pytest.MonkeyPatch
         "import it in the function that needs it",
     ]
     monkeypatch.setattr(sys.modules[__name__], "imports", lambda path: names[:1])
-    assert not any(complaints(Path(each)) for each in PLUGINS)
+    assert not any(complaints(Path(each)) for each, library in PLUGINS.items() if library == "pygments")
 
 
 def upwards(path: Path) -> list[tuple[str, str]]:

@@ -17,7 +17,9 @@ from tests.repo.source import ROOT, package_files, tree
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT, EXTRAS = PYPROJECT["project"], PYPROJECT["project"]["optional-dependencies"]
-NEEDS_A_GPU = {"cuda", "cuda12", "cuda13"}
+CUDA = {"cuda", "cuda12", "cuda13"}
+NOT_IN_ALL = CUDA | {"torch"}
+"""What needs a GPU, and other frameworks, which are large."""
 KINDS = tuple(kind["directory"] for kind in PYPROJECT["tool"]["towncrier"]["type"])
 FRAGMENT = re.compile(rf"\+[a-z0-9]+(-[a-z0-9]+)*\.({'|'.join(KINDS)})\.md")
 IMPORTED_AS = {"ml-dtypes": "ml_dtypes", "cuda-bindings": "cuda", "pillow": "PIL", "scikit-learn": "sklearn"}
@@ -57,9 +59,9 @@ def test_classifiers_name_the_pythons_of_the_matrix():
     assert not any(c.startswith("License ::") for c in PROJECT["classifiers"])  # PEP 639
 
 
-def test_all_has_every_extra_that_any_machine_can_install():
+def test_all_has_every_extra_but_those_of_machines_and_frameworks():
     held = [re.fullmatch(r"texpr\[(\w+)\]", line) for line in EXTRAS["all"]]
-    assert all(held) and [m[1] for m in held if m] == sorted(EXTRAS.keys() - NEEDS_A_GPU - {"all"})
+    assert all(held) and [m[1] for m in held if m] == sorted(EXTRAS.keys() - NOT_IN_ALL - {"all"})
 
 
 def test_the_readme_says_what_all_holds():
@@ -67,14 +69,14 @@ def test_the_readme_says_what_all_holds():
     row = next((line for line in rows if line.startswith("| `all` |")), None)
     if row is not None:
         assert row.split("|")[2].startswith(" all of the above but ")
-        assert set(re.findall(r"`(\w+)`", row)) - {"all"} == NEEDS_A_GPU
+        assert set(re.findall(r"`(\w+)`", row)) - {"all"} == NOT_IN_ALL
 
 
 def test_each_extra_has_a_row_in_the_table_of_comments():
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     table = text[text.index("# extra ") : text.index("[project.optional-dependencies]")]
     named = set(re.findall(r"^# (\w+)\*? +\|", table, re.MULTILINE)) - {"extra"}
-    assert named == EXTRAS.keys() - NEEDS_A_GPU | {"cuda"}
+    assert named == EXTRAS.keys() - CUDA | {"cuda"}
 
 
 def test_each_requirement_has_a_lower_bound():

@@ -135,6 +135,18 @@ class Op(callable.Callable):
                 kernel_cache.remember_origin(made, repr((arguments, key[:2], sorted(absent))))
         return self._programs[key]
 
+    def kernel_for(self, program: Program, shapes: tuple[Shape, ...]) -> CompiledKernel:
+        """The kernel that serves calls on inputs of these shapes, compiled if it is the first that
+        needs it.
+
+        Args:
+            program: of this operator.
+        Raises:
+            CallError: the shapes do not fit each other, or not what the program requires.
+            ResourceError: some array is larger than memory.
+        """
+        return self._kernels.kernel_for(program, sizes_of(program, shapes), shapes)
+
     def _dispatch(self, *arrays: object, **options: object) -> object:
         """Compute it, or record it for tensors: these may have recorded such a call before."""
         try:
@@ -176,7 +188,7 @@ class Op(callable.Callable):
         key: tuple | None,
     ) -> object:
         constants = {c.name: options[c.name] for c in self.signature.constants if c.name in options}
-        inputs = self._inputs(arrays, {n: v for n, v in options.items() if n not in constants})
+        inputs = self.inputs_by_name(arrays, {n: v for n, v in options.items() if n not in constants})
         for value in inputs.values():
             handler = getattr(type(value), "__texpr_call__", None)
             if (
@@ -277,7 +289,7 @@ class Op(callable.Callable):
             self._refuse_missing([t.name for t in program.inputs if t.name not in given])
         return program, given
 
-    def _inputs(self, arrays: tuple[object, ...], named: Mapping[str, object]) -> dict[str, object]:
+    def inputs_by_name(self, arrays: tuple[object, ...], named: Mapping[str, object]) -> dict[str, object]:
         """Inputs by name, in order. An array too many is no output: nobody sees at the call that
         it would be overwritten.
         """
@@ -610,7 +622,7 @@ def instance(
         CallError: arguments that do not fit.
     """
     constants = {c.name: options[c.name] for c in signature_of(operator).constants if c.name in options}
-    inputs = operator._inputs(arrays, {n: v for n, v in options.items() if n not in constants})
+    inputs = operator.inputs_by_name(arrays, {n: v for n, v in options.items() if n not in constants})
     program, given = operator._instance(inputs, constants)
     adopted = [
         a

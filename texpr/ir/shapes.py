@@ -11,6 +11,8 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
+from numbers import Integral
+from typing import Any
 
 from texpr.ir.affine import linear
 from texpr.ir.dtypes import BOOL, I64
@@ -240,7 +242,7 @@ def _cut(tensor: Tensor, shape: Shape, lengths: list[int], packs: dict[Var, Shap
     pieces: list[_Piece] = []
     axis = 0
     for dim, length in zip(tensor.dims, lengths):
-        extents = tuple(int(n) for n in shape[axis : axis + length])
+        extents = tuple(map(_extent, shape[axis : axis + length]))
         pack = dim.sizes[0] if dim.pack else None
         if isinstance(pack, Var) and packs.setdefault(pack, extents) != extents:
             raise CallError(
@@ -251,6 +253,11 @@ def _cut(tensor: Tensor, shape: Shape, lengths: list[int], packs: dict[Var, Shap
         pieces.append((tensor, axis, dim, extents))
         axis += length
     return pieces
+
+
+def _extent(n: Any) -> int:
+    """An extent as an integer of Python; what a framework traces with stays what it is."""
+    return int(n) if isinstance(n, Integral) else n
 
 
 def _bind(piece: _Piece, sizes: dict[Var, int]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence, Set
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from texpr import targets
 from texpr.compiler.fallback import DefaultSchedule
@@ -22,8 +23,9 @@ from texpr.ir.shapes import Shape
 from texpr.ir.tensor import Program
 from texpr.runtime import gpu
 from texpr.runtime.call import callable
-from texpr.runtime.call.fast_path import make_callable
+from texpr.runtime.call.fast_path import make_address_function, make_address_runner, make_callable
 from texpr.runtime.call.spec import Form
+from texpr.support.frozen_dataclass import frozen
 from texpr.support.once import once
 from texpr.support.suggest import suggests
 from texpr.support.tracebacks import hide_frames
@@ -31,6 +33,20 @@ from texpr.targets import Target, symbol_of
 
 MOST_SHAPES = 1024
 """Shapes whose callables a kernel keeps."""
+
+
+@frozen
+class AddressCalls:
+    """Callables for memory of others, whose addresses are integers.
+
+    Attributes:
+        run: takes the addresses of inputs and outputs, in order.
+        call: takes those of inputs alone, and gives a new array, a tuple of several; None where
+            that cannot be.
+    """
+
+    run: Callable[..., object]
+    call: Callable[..., Any] | None
 
 
 @suggests({})
@@ -210,6 +226,28 @@ class CompiledKernel(CodeListings, callable.Callable):
         code = self.native.for_calls
         made = make_callable(code.address, spec, keep=code, otherwise=otherwise, form=form)
         return with_known_sizes(found.sizes, found.packs, made) if code.externs else made
+
+    def bind_addresses(self, shapes: tuple[Shape, ...]) -> AddressCalls | None:
+        """Callables for memory of others, with inputs of exactly these shapes. The memory must be
+        C-contiguous and aligned to its elements; nothing is checked.
+
+        None where there is more to do: sizes that stay symbolic, values to check, a target that
+        does not run here.
+
+        Raises:
+            CallError: the shapes do not fit the kernel, or one of its requirements.
+            ResourceError: an array would be larger than any memory.
+        """
+        if not self.target.native or self.symbolic:
+            return None
+        found = self._specification(shapes)
+        if found.spec.checks:
+            return None
+        code = self.native.for_calls
+        run = make_address_runner(code.address, found.spec, keep=code)
+        if code.externs:
+            return AddressCalls(with_known_sizes(found.sizes, found.packs, run), None)
+        return AddressCalls(run, make_address_function(code.address, found.spec, keep=code))
 
     def _specification(self, shapes: tuple[Shape, ...]) -> Specification:
         """Specification of a call of these shapes."""

@@ -135,6 +135,33 @@ def make_runner(
     )
 
 
+def make_address_runner(entry: int, spec: CallSpec, keep: object = None) -> Callable[..., None]:
+    """A function that runs the kernel on memory of others: it takes the addresses of all
+    arguments, in order, as integers, and gives nothing.
+
+    Nothing is checked: the memory must be C-contiguous, of the right dtypes and extents, aligned to
+    its elements, and stay while the kernel runs. Sizes are constants of the kernel.
+    """
+    assert not spec.sizes, "sizes are constants of the kernel"
+    failed = Failed(spec.name)
+    words = _pack(entry, spec, None, failed=failed)
+    return builtin("tx_run_at", FASTCALL, f"{spec.name}.run_at", "", words, (failed, keep))
+
+
+def make_address_function(entry: int, spec: CallSpec, keep: object = None) -> Callable[..., Any] | None:
+    """A function that takes the addresses of inputs alone, as `make_address_runner` does, and gives
+    a new array, a tuple of several outputs; None where native code does not know how arrays are
+    laid out.
+    """
+    assert not spec.sizes, "sizes are constants of the kernel"
+    spec = _normal(spec)
+    if not _is_plain(spec) or not numpy_api.layouts_are_known():
+        return None
+    failed, wrap = Failed(spec.name), tuple if len(spec.outputs) > 1 else None
+    words = _pack(entry, spec, None, failed=failed, slow=failed, wrap=wrap)
+    return builtin("tx_call_at", FASTCALL, f"{spec.name}.call_at", "", words, (failed, wrap, spec, keep))
+
+
 def _normal(spec: CallSpec) -> CallSpec:
     """The same with NumPy's own dtype objects, which arrays usually have, and names as Python has
     them where it calls: the native code compares addresses."""

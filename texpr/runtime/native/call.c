@@ -272,3 +272,42 @@ EXPORT PyObject *tx_run(PyObject *self, PyObject *const *arguments, int64_t coun
     Py_IncRef(last);
     return last;
 }
+
+/* Slots from integers of Python. */
+INLINE void slots_of_integers(Slot *slots, PyObject *const *integers, int64_t count) {
+    for (int64_t k = 0; k < count; k++) {
+        int32_t overflow;
+        slots[k].value = PyLong_AsLongLongAndOverflow(integers[k], &overflow);
+    }
+}
+
+/* METH_FASTCALL: run the kernel on memory of others. The arguments are the addresses of inputs and outputs,
+ * as integers. Returns None. */
+EXPORT PyObject *tx_run_at(PyObject *self, PyObject *const *arguments, int64_t count) {
+    const Specification *spec = data_of_first_item(self);
+    Slot *slots = slots_behind_prefix(spec, STACK_ARRAY(Slot, 1 + count));
+    slots_of_integers(slots, arguments, count);
+    if (!run_kernel(spec, slots))
+        return NULL;
+    Py_IncRef(&_Py_NoneStruct);
+    return &_Py_NoneStruct;
+}
+
+/* METH_FASTCALL: the same of the addresses of inputs alone. Returns new arrays. */
+EXPORT PyObject *tx_call_at(PyObject *self, PyObject *const *arguments, int64_t count) {
+    const Specification *spec = data_of_first_item(self);
+    Slot *slots = slots_behind_prefix(spec, STACK_ARRAY(Slot, 1 + count + spec->outputs));
+    PyObject **objects = STACK_ARRAY(PyObject *, spec->outputs);
+    const ArgumentRecord *record = first_record(spec);
+    for (int64_t k = 0; k < count; k++)
+        record = next_record(record);
+    slots_of_integers(slots, arguments, count);
+    if (!new_outputs(spec, record, slots, slots + count, objects)) {
+        fail(spec);
+        return NULL;
+    }
+    if (run_kernel(spec, slots))
+        return make_result(spec, objects);
+    decref_all(objects, spec->outputs);
+    return NULL;
+}

@@ -50,6 +50,8 @@ EXPORTS = (
     "tx_call",
     "tx_vectorcall",
     "tx_run",
+    "tx_run_at",
+    "tx_call_at",
     "tx_sequence",
     "tx_function",
     "tx_sweep",

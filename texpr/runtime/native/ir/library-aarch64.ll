@@ -1,6 +1,6 @@
 ; library.c for aarch64: written by scripts/native.py, not to be edited.
 ; clang 19.1.7 -std=c11 -ffreestanding -O2 -Wall -Wextra -Werror -Wno-unused-function -fwrapv -fno-strict-aliasing -fno-vectorize -fno-slp-vectorize -fno-unroll-loops -fPIC -fno-stack-protector -fno-asynchronous-unwind-tables -fomit-frame-pointer -fno-discard-value-names
-; sources 0df3925c2e12e6d72a6410cc02c72f292bdf9cff5e00b9e0d244885b01fe257e
+; sources 0c093f5878fd9ce0da0e2adc7d2ecea5c0538dd1eba4ec276759af85941c7b43
 source_filename = "library.c"
 target datalayout = "e-m:e-i8:8:32-i16:16:32-i64:64-i128:128-n32:64-S128-Fn32"
 target triple = "aarch64-unknown-linux-gnu"
@@ -33,6 +33,7 @@ target triple = "aarch64-unknown-linux-gnu"
 @blocks_limit = internal unnamed_addr global i64 0, align 8
 @guard_front = internal unnamed_addr global i64 0, align 8
 @PyTuple_Type = external global %struct.PyObject, align 8
+@_Py_NoneStruct = external global %struct.PyObject, align 8
 @.str = private unnamed_addr constant [9 x i8] c"dltensor\00", align 1
 @pool_job = internal global %struct.Job zeroinitializer, align 64
 @pool_busy = internal global i32 0, align 64
@@ -42,7 +43,6 @@ target triple = "aarch64-unknown-linux-gnu"
 @pool_state = internal global i32 0, align 64
 @pool_queues = internal global [256 x %struct.Queue] zeroinitializer, align 64
 @main_inside = internal unnamed_addr global i32 0, align 4
-@_Py_NoneStruct = external global %struct.PyObject, align 8
 @blocks_busy = internal global i32 0, align 4
 @blocks = internal unnamed_addr global [32 x ptr] zeroinitializer, align 64
 @blocks_bytes = internal unnamed_addr global i64 0, align 8
@@ -52,8 +52,8 @@ target triple = "aarch64-unknown-linux-gnu"
 @PyLong_Type = external global %struct.PyObject, align 8
 @_Py_TrueStruct = external global %struct.PyObject, align 8
 @kind_limits = internal unnamed_addr constant [10 x %struct.anon] [%struct.anon zeroinitializer, %struct.anon zeroinitializer, %struct.anon { i64 -128, i64 127 }, %struct.anon { i64 -32768, i64 32767 }, %struct.anon { i64 -2147483648, i64 2147483647 }, %struct.anon { i64 -9223372036854775808, i64 9223372036854775807 }, %struct.anon { i64 0, i64 255 }, %struct.anon { i64 0, i64 65535 }, %struct.anon { i64 0, i64 4294967295 }, %struct.anon { i64 0, i64 9223372036854775807 }], align 8
-@python_tuple_hash = external local_unnamed_addr constant i64, align 8
 @last_look = internal unnamed_addr global i64 0, align 8
+@python_tuple_hash = external local_unnamed_addr constant i64, align 8
 @llvm.compiler.used = appending global [1 x ptr] [ptr @pool_job], section "llvm.metadata"
 
 ; Function Attrs: noinline nounwind
@@ -886,7 +886,7 @@ if.then:
   br i1 %and13.i, label %if.then.if.end12_crit_edge, label %cleanup65
 
 if.then.if.end12_crit_edge:
-  %.pre346 = shl i64 %add, 3
+  %.pre311 = shl i64 %add, 3
   br label %if.end12
 
 if.else:
@@ -901,7 +901,7 @@ if.else.if.end12_crit_edge:
   br label %if.end12
 
 if.end12:
-  %mul20.pre-phi = phi i64 [ %.pre346, %if.then.if.end12_crit_edge ], [ %mul, %if.else.if.end12_crit_edge ]
+  %mul20.pre-phi = phi i64 [ %.pre311, %if.then.if.end12_crit_edge ], [ %mul, %if.else.if.end12_crit_edge ]
   %8 = phi i64 [ %1, %if.then.if.end12_crit_edge ], [ %.pre, %if.else.if.end12_crit_edge ]
   %call.sroa.0.0 = phi ptr [ %arguments, %if.then.if.end12_crit_edge ], [ %7, %if.else.if.end12_crit_edge ]
   %call.sroa.8.0 = phi i64 [ %positional, %if.then.if.end12_crit_edge ], [ %call7, %if.else.if.end12_crit_edge ]
@@ -917,58 +917,58 @@ if.end12:
   %11 = alloca i8, i64 %mul20.pre-phi, align 16
   %mul23 = shl i64 %8, 3
   %12 = alloca i8, i64 %mul23, align 16
-  %words.i = getelementptr inbounds i8, ptr %spec, i64 176
+  %words.i115 = getelementptr inbounds i8, ptr %spec, i64 176
   %checks.i = getelementptr inbounds i8, ptr %spec, i64 104
   %13 = load i64, ptr %checks.i, align 8
-  %add.ptr.i96 = getelementptr %struct.ValueCheck, ptr %words.i, i64 %13
-  %cmp26288 = icmp sgt i64 %2, 0
-  br i1 %cmp26288, label %for.body, label %for.cond.cleanup
+  %add.ptr.i96 = getelementptr %struct.ValueCheck, ptr %words.i115, i64 %13
+  %cmp26253 = icmp sgt i64 %2, 0
+  br i1 %cmp26253, label %for.body, label %for.cond.cleanup
 
 for.cond.cleanup:
   %14 = alloca i8, i64 %mul20.pre-phi, align 16
   %15 = load i64, ptr %sizes2, align 8
-  %add.ptr.i114 = getelementptr i64, ptr %add.ptr.i96, i64 %15
+  %add.ptr.i.i = getelementptr i64, ptr %add.ptr.i96, i64 %15
   %16 = load i64, ptr %inputs1, align 8
-  %cmp.not.i293 = icmp sgt i64 %call.sroa.8.0, 0
-  br i1 %cmp.not.i293, label %for.body.i.lr.ph, label %take_arguments.exit
+  %cmp.not.i258 = icmp sgt i64 %call.sroa.8.0, 0
+  br i1 %cmp.not.i258, label %for.body.i.lr.ph, label %take_arguments.exit
 
 for.body.i.lr.ph:
   %ndarray.i = getelementptr inbounds i8, ptr %spec, i64 72
   br label %for.body.i
 
 for.body.i:
-  %k.0.i296 = phi i64 [ 0, %for.body.i.lr.ph ], [ %inc.i, %if.end.i ]
-  %record.0.i295 = phi ptr [ %add.ptr.i114, %for.body.i.lr.ph ], [ %add.ptr.i125, %if.end.i ]
-  %strided.0294 = phi i1 [ false, %for.body.i.lr.ph ], [ %37, %if.end.i ]
-  %arrayidx.i = getelementptr ptr, ptr %call.sroa.0.0, i64 %k.0.i296
+  %k.0.i261 = phi i64 [ 0, %for.body.i.lr.ph ], [ %inc.i, %if.end.i ]
+  %record.0.i260 = phi ptr [ %add.ptr.i.i, %for.body.i.lr.ph ], [ %add.ptr.i41.i, %if.end.i ]
+  %strided.0259 = phi i1 [ false, %for.body.i.lr.ph ], [ %37, %if.end.i ]
+  %arrayidx.i = getelementptr ptr, ptr %call.sroa.0.0, i64 %k.0.i261
   %17 = load ptr, ptr %arrayidx.i, align 8
-  %cmp3.i97 = icmp slt i64 %k.0.i296, %16
-  %arrayidx4.i = getelementptr %union.Slot, ptr %add.ptr.i, i64 %k.0.i296
-  %arrayidx5.i = getelementptr i64, ptr %11, i64 %k.0.i296
-  %arrayidx6.i = getelementptr %union.Number, ptr %14, i64 %k.0.i296
+  %cmp3.i97 = icmp slt i64 %k.0.i261, %16
+  %arrayidx4.i = getelementptr %union.Slot, ptr %add.ptr.i, i64 %k.0.i261
+  %arrayidx5.i = getelementptr i64, ptr %11, i64 %k.0.i261
+  %arrayidx6.i = getelementptr %union.Number, ptr %14, i64 %k.0.i261
   %ob_type.i = getelementptr inbounds i8, ptr %17, i64 8
   %18 = load ptr, ptr %ob_type.i, align 8
   %19 = load ptr, ptr %ndarray.i, align 8
-  %cmp.not.i115 = icmp eq ptr %18, %19
-  br i1 %cmp.not.i115, label %lor.lhs.false.i, label %if.then.i
+  %cmp.not.i116 = icmp eq ptr %18, %19
+  br i1 %cmp.not.i116, label %lor.lhs.false.i, label %if.then.i
 
 lor.lhs.false.i:
   %descr.i = getelementptr inbounds i8, ptr %17, i64 56
   %20 = load ptr, ptr %descr.i, align 8
-  %21 = load ptr, ptr %record.0.i295, align 8
+  %21 = load ptr, ptr %record.0.i260, align 8
   %cmp1.not.i = icmp eq ptr %20, %21
   br i1 %cmp1.not.i, label %if.end4.i, label %if.then.i
 
 if.then.i:
-  %call.i = call fastcc i1 @take_number(ptr noundef nonnull %spec, ptr noundef %record.0.i295, ptr noundef nonnull %17, ptr noundef %arrayidx6.i) #17
-  br i1 %call.i, label %if.end.i117, label %cleanup65
+  %call.i = call fastcc i1 @take_number(ptr noundef nonnull %spec, ptr noundef %record.0.i260, ptr noundef nonnull %17, ptr noundef %arrayidx6.i) #17
+  br i1 %call.i, label %if.end.i118, label %cleanup65
 
-if.end.i117:
+if.end.i118:
   store ptr %arrayidx6.i, ptr %arrayidx4.i, align 8
-  %item_bytes.i = getelementptr inbounds i8, ptr %record.0.i295, i64 8
+  %item_bytes.i = getelementptr inbounds i8, ptr %record.0.i260, i64 8
   %22 = load i64, ptr %item_bytes.i, align 8
   store i64 %22, ptr %arrayidx5.i, align 8
-  %rank.i124 = getelementptr inbounds i8, ptr %record.0.i295, i64 16
+  %rank.i40.i = getelementptr inbounds i8, ptr %record.0.i260, i64 16
   br label %take_argument.exit
 
 if.end4.i:
@@ -983,66 +983,66 @@ lor.lhs.false7.i:
   %nd.i = getelementptr inbounds i8, ptr %17, i64 24
   %26 = load i32, ptr %nd.i, align 8
   %conv.i = sext i32 %26 to i64
-  %rank.i = getelementptr inbounds i8, ptr %record.0.i295, i64 16
+  %rank.i = getelementptr inbounds i8, ptr %record.0.i260, i64 16
   %27 = load i64, ptr %rank.i, align 8
   %cmp8.not.i = icmp eq i64 %27, %conv.i
   br i1 %cmp8.not.i, label %if.end11.i, label %cleanup65
 
 if.end11.i:
-  %item_bytes.i126 = getelementptr inbounds i8, ptr %record.0.i295, i64 8
-  %28 = load i64, ptr %item_bytes.i126, align 8
-  %cmp.not.i130290 = icmp sgt i32 %26, 0
-  br i1 %cmp.not.i130290, label %for.body.i132.lr.ph, label %match_shape.exit
+  %item_bytes.i122 = getelementptr inbounds i8, ptr %record.0.i260, i64 8
+  %28 = load i64, ptr %item_bytes.i122, align 8
+  %cmp.not.i126255 = icmp sgt i32 %26, 0
+  br i1 %cmp.not.i126255, label %for.body.i128.lr.ph, label %match_shape.exit
 
-for.body.i132.lr.ph:
+for.body.i128.lr.ph:
   %dimensions.i = getelementptr inbounds i8, ptr %17, i64 32
-  %extents.i134 = getelementptr inbounds i8, ptr %record.0.i295, i64 32
-  %.pre344 = load ptr, ptr %dimensions.i, align 8
-  br label %for.body.i132
+  %extents.i = getelementptr inbounds i8, ptr %record.0.i260, i64 32
+  %.pre309 = load ptr, ptr %dimensions.i, align 8
+  br label %for.body.i128
 
-for.body.i132:
-  %29 = phi i64 [ %conv.i, %for.body.i132.lr.ph ], [ %33, %for.inc.i ]
-  %bytes.0.i292 = phi i64 [ %28, %for.body.i132.lr.ph ], [ %mul.i, %for.inc.i ]
-  %k.0.i128291 = phi i64 [ 0, %for.body.i132.lr.ph ], [ %inc.i140, %for.inc.i ]
-  %arrayidx.i133 = getelementptr i64, ptr %.pre344, i64 %k.0.i128291
-  %30 = load i64, ptr %arrayidx.i133, align 8
-  %arrayidx1.i = getelementptr [0 x i64], ptr %extents.i134, i64 0, i64 %k.0.i128291
+for.body.i128:
+  %29 = phi i64 [ %conv.i, %for.body.i128.lr.ph ], [ %33, %for.inc.i ]
+  %bytes.0.i257 = phi i64 [ %28, %for.body.i128.lr.ph ], [ %mul.i, %for.inc.i ]
+  %k.0.i124256 = phi i64 [ 0, %for.body.i128.lr.ph ], [ %inc.i135, %for.inc.i ]
+  %arrayidx.i129 = getelementptr i64, ptr %.pre309, i64 %k.0.i124256
+  %30 = load i64, ptr %arrayidx.i129, align 8
+  %arrayidx1.i = getelementptr [0 x i64], ptr %extents.i, i64 0, i64 %k.0.i124256
   %31 = load i64, ptr %arrayidx1.i, align 8
-  %cmp.i141 = icmp sgt i64 %31, -1
-  br i1 %cmp.i141, label %extent_of.exit, label %cond.false.i
+  %cmp.i136 = icmp sgt i64 %31, -1
+  br i1 %cmp.i136, label %extent_of.exit, label %cond.false.i
 
 cond.false.i:
-  %not.i142 = xor i64 %31, -1
-  %arrayidx.i143 = getelementptr %union.Slot, ptr %add.ptr, i64 %not.i142
-  %32 = load i64, ptr %arrayidx.i143, align 8
+  %not.i137 = xor i64 %31, -1
+  %arrayidx.i138 = getelementptr %union.Slot, ptr %add.ptr, i64 %not.i137
+  %32 = load i64, ptr %arrayidx.i138, align 8
   br label %extent_of.exit
 
 extent_of.exit:
-  %cond.i145 = phi i64 [ %32, %cond.false.i ], [ %31, %for.body.i132 ]
-  %cmp2.not.i = icmp eq i64 %30, %cond.i145
-  br i1 %cmp2.not.i, label %for.inc.i, label %if.then.i136
+  %cond.i140 = phi i64 [ %32, %cond.false.i ], [ %31, %for.body.i128 ]
+  %cmp2.not.i = icmp eq i64 %30, %cond.i140
+  br i1 %cmp2.not.i, label %for.inc.i, label %if.then.i131
 
-if.then.i136:
-  %cmp3.i137 = icmp sgt i64 %cond.i145, -1
-  br i1 %cmp3.i137, label %match_shape.exit.thread, label %if.end.i138
+if.then.i131:
+  %cmp3.i132 = icmp sgt i64 %cond.i140, -1
+  br i1 %cmp3.i132, label %match_shape.exit.thread, label %if.end.i133
 
 match_shape.exit.thread:
   store i64 -1, ptr %arrayidx5.i, align 8
   br label %cleanup65
 
-if.end.i138:
+if.end.i133:
   %not.i = xor i64 %31, -1
-  %arrayidx5.i139 = getelementptr %union.Slot, ptr %add.ptr, i64 %not.i
-  store i64 %30, ptr %arrayidx5.i139, align 8
-  %.pre345 = load i64, ptr %rank.i, align 8
+  %arrayidx5.i134 = getelementptr %union.Slot, ptr %add.ptr, i64 %not.i
+  store i64 %30, ptr %arrayidx5.i134, align 8
+  %.pre310 = load i64, ptr %rank.i, align 8
   br label %for.inc.i
 
 for.inc.i:
-  %33 = phi i64 [ %29, %extent_of.exit ], [ %.pre345, %if.end.i138 ]
-  %mul.i = mul i64 %30, %bytes.0.i292
-  %inc.i140 = add nuw nsw i64 %k.0.i128291, 1
-  %cmp.not.i130 = icmp slt i64 %inc.i140, %33
-  br i1 %cmp.not.i130, label %for.body.i132, label %match_shape.exit
+  %33 = phi i64 [ %29, %extent_of.exit ], [ %.pre310, %if.end.i133 ]
+  %mul.i = mul i64 %30, %bytes.0.i257
+  %inc.i135 = add nuw nsw i64 %k.0.i124256, 1
+  %cmp.not.i126 = icmp slt i64 %inc.i135, %33
+  br i1 %cmp.not.i126, label %for.body.i128, label %match_shape.exit
 
 match_shape.exit:
   %bytes.0.i.lcssa = phi i64 [ %28, %if.end11.i ], [ %mul.i, %for.inc.i ]
@@ -1052,8 +1052,8 @@ match_shape.exit:
 
 if.end16.i:
   %and18.i = and i32 %23, 1
-  %tobool.not.i118 = icmp eq i32 %and18.i, 0
-  br i1 %tobool.not.i118, label %cond.end.i, label %cond.true.i
+  %tobool.not.i119 = icmp eq i32 %and18.i, 0
+  br i1 %tobool.not.i119, label %cond.end.i, label %cond.true.i
 
 cond.true.i:
   %data.i = getelementptr inbounds i8, ptr %17, i64 16
@@ -1061,37 +1061,37 @@ cond.true.i:
   br label %cond.end.i
 
 cond.end.i:
-  %cond.i119 = phi ptr [ %34, %cond.true.i ], [ null, %if.end16.i ]
-  store ptr %cond.i119, ptr %arrayidx4.i, align 8
+  %cond.i120 = phi ptr [ %34, %cond.true.i ], [ null, %if.end16.i ]
+  store ptr %cond.i120, ptr %arrayidx4.i, align 8
   br label %take_argument.exit
 
 take_argument.exit:
-  %rank.i124.sink = phi ptr [ %rank.i124, %if.end.i117 ], [ %rank.i, %cond.end.i ]
-  %35 = phi ptr [ %arrayidx6.i, %if.end.i117 ], [ %cond.i119, %cond.end.i ]
-  %extents.i123.sink = getelementptr inbounds i8, ptr %record.0.i295, i64 32
-  %36 = load i64, ptr %rank.i124.sink, align 8
-  %add.ptr.i125 = getelementptr i64, ptr %extents.i123.sink, i64 %36
-  %tobool.not.i98 = icmp eq ptr %add.ptr.i125, null
+  %rank.i40.i.sink = phi ptr [ %rank.i40.i, %if.end.i118 ], [ %rank.i, %cond.end.i ]
+  %35 = phi ptr [ %arrayidx6.i, %if.end.i118 ], [ %cond.i120, %cond.end.i ]
+  %extents.i39.i.sink = getelementptr inbounds i8, ptr %record.0.i260, i64 32
+  %36 = load i64, ptr %rank.i40.i.sink, align 8
+  %add.ptr.i41.i = getelementptr i64, ptr %extents.i39.i.sink, i64 %36
+  %tobool.not.i98 = icmp eq ptr %add.ptr.i41.i, null
   br i1 %tobool.not.i98, label %cleanup65, label %if.end.i
 
 if.end.i:
   %tobool10.not.i = icmp eq ptr %35, null
-  %37 = or i1 %strided.0294, %tobool10.not.i
-  %inc.i = add nuw nsw i64 %k.0.i296, 1
-  %exitcond338.not = icmp eq i64 %inc.i, %call.sroa.8.0
-  br i1 %exitcond338.not, label %if.end35, label %for.body.i
+  %37 = or i1 %strided.0259, %tobool10.not.i
+  %inc.i = add nuw nsw i64 %k.0.i261, 1
+  %exitcond303.not = icmp eq i64 %inc.i, %call.sroa.8.0
+  br i1 %exitcond303.not, label %if.end35, label %for.body.i
 
 take_arguments.exit:
-  %tobool33.not = icmp eq ptr %add.ptr.i114, null
+  %tobool33.not = icmp eq ptr %add.ptr.i.i, null
   br i1 %tobool33.not, label %cleanup65, label %if.end52
 
 for.body:
-  %k.0289 = phi i64 [ %inc, %for.body ], [ 0, %if.end12 ]
-  %arrayidx = getelementptr i64, ptr %add.ptr.i96, i64 %k.0289
+  %k.0254 = phi i64 [ %inc, %for.body ], [ 0, %if.end12 ]
+  %arrayidx = getelementptr i64, ptr %add.ptr.i96, i64 %k.0254
   %38 = load i64, ptr %arrayidx, align 8
-  %arrayidx28 = getelementptr %union.Slot, ptr %add.ptr, i64 %k.0289
+  %arrayidx28 = getelementptr %union.Slot, ptr %add.ptr, i64 %k.0254
   store i64 %38, ptr %arrayidx28, align 8
-  %inc = add nuw nsw i64 %k.0289, 1
+  %inc = add nuw nsw i64 %k.0254, 1
   %exitcond.not = icmp eq i64 %inc, %2
   br i1 %exitcond.not, label %for.cond.cleanup, label %for.body
 
@@ -1107,7 +1107,7 @@ if.then36:
   br i1 %cmp46, label %if.end52, label %cleanup65
 
 if.end52:
-  %record.1.i355358 = phi ptr [ %add.ptr.i125, %if.then36 ], [ %add.ptr.i125, %if.end35 ], [ %add.ptr.i114, %take_arguments.exit ]
+  %record.1.i320323 = phi ptr [ %add.ptr.i41.i, %if.then36 ], [ %add.ptr.i41.i, %if.end35 ], [ %add.ptr.i.i, %take_arguments.exit ]
   %call.sroa.36.0 = phi ptr [ %39, %if.then36 ], [ null, %if.end35 ], [ null, %take_arguments.exit ]
   %call.sroa.38.0 = phi i64 [ %call43, %if.then36 ], [ 0, %if.end35 ], [ 0, %take_arguments.exit ]
   %41 = load i64, ptr %inputs1, align 8
@@ -1121,54 +1121,54 @@ if.end.i103:
 if.then3.i:
   %42 = load i64, ptr %outputs, align 8
   %add.i = add i64 %42, %41
-  %cmp.i147311 = icmp slt i64 %41, %add.i
-  br i1 %cmp.i147311, label %for.body.i149, label %for.cond.i107.preheader
+  %cmp.i142276 = icmp slt i64 %41, %add.i
+  br i1 %cmp.i142276, label %for.body.i144, label %for.cond.i107.preheader
 
 for.cond.i107.preheader:
-  %cmp11.i313 = icmp sgt i64 %42, 0
-  br i1 %cmp11.i313, label %for.body.i109.lr.ph, label %if.end22.i
+  %cmp11.i278 = icmp sgt i64 %42, 0
+  br i1 %cmp11.i278, label %for.body.i110.lr.ph, label %if.end22.i
 
-for.body.i109.lr.ph:
+for.body.i110.lr.ph:
   %43 = getelementptr ptr, ptr %call.sroa.0.0, i64 %41
-  br label %for.body.i109
+  br label %for.body.i110
 
-for.body.i149:
-  %i.0.i312 = phi i64 [ %inc19.i, %for.inc18.i ], [ %41, %if.then3.i ]
-  %arrayidx.i150 = getelementptr %union.Slot, ptr %add.ptr.i, i64 %i.0.i312
-  %44 = load i64, ptr %arrayidx.i150, align 8
-  %arrayidx1.i151 = getelementptr i64, ptr %11, i64 %i.0.i312
-  %45 = load i64, ptr %arrayidx1.i151, align 8
-  %add.i152 = add i64 %45, %44
-  %cmp3.not.i309 = icmp sgt i64 %i.0.i312, 0
-  br i1 %cmp3.not.i309, label %for.body5.i, label %for.inc18.i
+for.body.i144:
+  %i.0.i277 = phi i64 [ %inc19.i, %for.inc18.i ], [ %41, %if.then3.i ]
+  %arrayidx.i145 = getelementptr %union.Slot, ptr %add.ptr.i, i64 %i.0.i277
+  %44 = load i64, ptr %arrayidx.i145, align 8
+  %arrayidx1.i146 = getelementptr i64, ptr %11, i64 %i.0.i277
+  %45 = load i64, ptr %arrayidx1.i146, align 8
+  %add.i147 = add i64 %45, %44
+  %cmp3.not.i274 = icmp sgt i64 %i.0.i277, 0
+  br i1 %cmp3.not.i274, label %for.body5.i, label %for.inc18.i
 
 for.cond2.i:
-  %inc.i155 = add nuw nsw i64 %j.0.i310, 1
-  %exitcond339.not = icmp eq i64 %inc.i155, %i.0.i312
-  br i1 %exitcond339.not, label %for.inc18.i, label %for.body5.i
+  %inc.i150 = add nuw nsw i64 %j.0.i275, 1
+  %exitcond304.not = icmp eq i64 %inc.i150, %i.0.i277
+  br i1 %exitcond304.not, label %for.inc18.i, label %for.body5.i
 
 for.body5.i:
-  %j.0.i310 = phi i64 [ %inc.i155, %for.cond2.i ], [ 0, %for.body.i149 ]
-  %arrayidx6.i153 = getelementptr %union.Slot, ptr %add.ptr.i, i64 %j.0.i310
-  %46 = load i64, ptr %arrayidx6.i153, align 8
-  %arrayidx7.i = getelementptr i64, ptr %11, i64 %j.0.i310
+  %j.0.i275 = phi i64 [ %inc.i150, %for.cond2.i ], [ 0, %for.body.i144 ]
+  %arrayidx6.i148 = getelementptr %union.Slot, ptr %add.ptr.i, i64 %j.0.i275
+  %46 = load i64, ptr %arrayidx6.i148, align 8
+  %arrayidx7.i = getelementptr i64, ptr %11, i64 %j.0.i275
   %47 = load i64, ptr %arrayidx7.i, align 8
   %add8.i = add i64 %47, %46
   %cmp9.i = icmp ult i64 %44, %add8.i
-  %cmp10.i = icmp ult i64 %46, %add.i152
+  %cmp10.i = icmp ult i64 %46, %add.i147
   %or.cond.i = select i1 %cmp9.i, i1 %cmp10.i, i1 false
   br i1 %or.cond.i, label %run_call.exit, label %for.cond2.i
 
 for.inc18.i:
-  %inc19.i = add nsw i64 %i.0.i312, 1
-  %exitcond340.not = icmp eq i64 %inc19.i, %add.i
-  br i1 %exitcond340.not, label %for.cond.i107.preheader, label %for.body.i149
+  %inc19.i = add nsw i64 %i.0.i277, 1
+  %exitcond305.not = icmp eq i64 %inc19.i, %add.i
+  br i1 %exitcond305.not, label %for.cond.i107.preheader, label %for.body.i144
 
-for.body.i109:
-  %k.0.i108314 = phi i64 [ 0, %for.body.i109.lr.ph ], [ %inc.i111, %incref.exit.i ]
-  %arrayidx.i110 = getelementptr ptr, ptr %43, i64 %k.0.i108314
-  %48 = load ptr, ptr %arrayidx.i110, align 8
-  %arrayidx13.i = getelementptr ptr, ptr %12, i64 %k.0.i108314
+for.body.i110:
+  %k.0.i108279 = phi i64 [ 0, %for.body.i110.lr.ph ], [ %inc.i112, %incref.exit.i ]
+  %arrayidx.i111 = getelementptr ptr, ptr %43, i64 %k.0.i108279
+  %48 = load ptr, ptr %arrayidx.i111, align 8
+  %arrayidx13.i = getelementptr ptr, ptr %12, i64 %k.0.i108279
   store ptr %48, ptr %arrayidx13.i, align 8
   %49 = load i64, ptr %48, align 8
   %add.i.i = add i64 %49, 1
@@ -1184,132 +1184,132 @@ if.else.i.i:
   br label %incref.exit.i
 
 incref.exit.i:
-  %inc.i111 = add nuw nsw i64 %k.0.i108314, 1
+  %inc.i112 = add nuw nsw i64 %k.0.i108279, 1
   %50 = load i64, ptr %outputs, align 8
-  %cmp11.i = icmp slt i64 %inc.i111, %50
-  br i1 %cmp11.i, label %for.body.i109, label %if.end22.i
+  %cmp11.i = icmp slt i64 %inc.i112, %50
+  br i1 %cmp11.i, label %for.body.i110, label %if.end22.i
 
 if.else.i:
-  %add.ptr.i112 = getelementptr %union.Slot, ptr %add.ptr.i, i64 %call.sroa.8.0
+  %add.ptr.i113 = getelementptr %union.Slot, ptr %add.ptr.i, i64 %call.sroa.8.0
   %51 = load i64, ptr %outputs, align 8
-  %cmp.not.i158.not319 = icmp sgt i64 %51, 0
-  br i1 %cmp.not.i158.not319, label %for.body.i159.lr.ph, label %if.end22.i
+  %cmp.not.i.i.not284 = icmp sgt i64 %51, 0
+  br i1 %cmp.not.i.i.not284, label %for.body.i.i.lr.ph, label %if.end22.i
 
-for.body.i159.lr.ph:
+for.body.i.i.lr.ph:
   %set_handler.i = getelementptr inbounds i8, ptr %spec, i64 88
   %memory_handler.i = getelementptr inbounds i8, ptr %spec, i64 96
   %new_from_descr.i = getelementptr inbounds i8, ptr %spec, i64 80
-  %ndarray.i209 = getelementptr inbounds i8, ptr %spec, i64 72
-  br label %for.body.i159
+  %ndarray.i183 = getelementptr inbounds i8, ptr %spec, i64 72
+  br label %for.body.i.i
 
-for.body.i159:
-  %k.0.i157321 = phi i64 [ 0, %for.body.i159.lr.ph ], [ %inc.i166, %for.inc.i165 ]
-  %record.addr.0.i320 = phi ptr [ %record.1.i355358, %for.body.i159.lr.ph ], [ %add.ptr.i.i167, %for.inc.i165 ]
+for.body.i.i:
+  %k.0.i.i286 = phi i64 [ 0, %for.body.i.i.lr.ph ], [ %inc.i.i, %for.inc.i.i ]
+  %record.addr.0.i.i285 = phi ptr [ %record.1.i320323, %for.body.i.i.lr.ph ], [ %add.ptr.i.i.i, %for.inc.i.i ]
   %savedstack = call ptr @llvm.stacksave.p0()
-  %rank.i187 = getelementptr inbounds i8, ptr %record.addr.0.i320, i64 16
-  %52 = load i64, ptr %rank.i187, align 8
-  %mul.i188 = shl i64 %52, 3
-  %53 = alloca i8, i64 %mul.i188, align 16
-  %item_bytes.i189 = getelementptr inbounds i8, ptr %record.addr.0.i320, i64 8
-  %54 = load i64, ptr %item_bytes.i189, align 8
-  %cmp.not.i193315 = icmp sgt i64 %52, 0
-  br i1 %cmp.not.i193315, label %for.body.i196.lr.ph, label %for.end.i
+  %rank.i160 = getelementptr inbounds i8, ptr %record.addr.0.i.i285, i64 16
+  %52 = load i64, ptr %rank.i160, align 8
+  %mul.i161 = shl i64 %52, 3
+  %53 = alloca i8, i64 %mul.i161, align 16
+  %item_bytes.i162 = getelementptr inbounds i8, ptr %record.addr.0.i.i285, i64 8
+  %54 = load i64, ptr %item_bytes.i162, align 8
+  %cmp.not.i166280 = icmp sgt i64 %52, 0
+  br i1 %cmp.not.i166280, label %for.body.i168.lr.ph, label %for.end.i
 
-for.body.i196.lr.ph:
-  %extents.i197 = getelementptr inbounds i8, ptr %record.addr.0.i320, i64 32
-  br label %for.body.i196
+for.body.i168.lr.ph:
+  %extents.i169 = getelementptr inbounds i8, ptr %record.addr.0.i.i285, i64 32
+  br label %for.body.i168
 
-for.body.i196:
-  %k.0.i192317 = phi i64 [ 0, %for.body.i196.lr.ph ], [ %inc.i203, %if.end.i202 ]
-  %bytes.0.i191316 = phi i64 [ %54, %for.body.i196.lr.ph ], [ %mul6.i, %if.end.i202 ]
-  %arrayidx.i198 = getelementptr [0 x i64], ptr %extents.i197, i64 0, i64 %k.0.i192317
-  %55 = load i64, ptr %arrayidx.i198, align 8
-  %cmp.i.i199 = icmp sgt i64 %55, -1
-  br i1 %cmp.i.i199, label %extent_of.exit.i.thread, label %extent_of.exit.i
+for.body.i168:
+  %k.0.i165282 = phi i64 [ 0, %for.body.i168.lr.ph ], [ %inc.i177, %if.end.i176 ]
+  %bytes.0.i164281 = phi i64 [ %54, %for.body.i168.lr.ph ], [ %mul6.i, %if.end.i176 ]
+  %arrayidx.i170 = getelementptr [0 x i64], ptr %extents.i169, i64 0, i64 %k.0.i165282
+  %55 = load i64, ptr %arrayidx.i170, align 8
+  %cmp.i.i171 = icmp sgt i64 %55, -1
+  br i1 %cmp.i.i171, label %extent_of.exit.i.thread, label %extent_of.exit.i
 
 extent_of.exit.i.thread:
-  %arrayidx2.i200260 = getelementptr i64, ptr %53, i64 %k.0.i192317
-  store i64 %55, ptr %arrayidx2.i200260, align 8
-  br label %if.end.i202
+  %arrayidx2.i225 = getelementptr i64, ptr %53, i64 %k.0.i165282
+  store i64 %55, ptr %arrayidx2.i225, align 8
+  br label %if.end.i176
 
 extent_of.exit.i:
   %not.i.i = xor i64 %55, -1
-  %arrayidx.i.i = getelementptr %union.Slot, ptr %add.ptr, i64 %not.i.i
-  %56 = load i64, ptr %arrayidx.i.i, align 8
-  %arrayidx2.i200 = getelementptr i64, ptr %53, i64 %k.0.i192317
-  store i64 %56, ptr %arrayidx2.i200, align 8
-  %cmp4.i201 = icmp slt i64 %56, 0
-  br i1 %cmp4.i201, label %new_outputs.exit, label %if.end.i202
+  %arrayidx.i.i173 = getelementptr %union.Slot, ptr %add.ptr, i64 %not.i.i
+  %56 = load i64, ptr %arrayidx.i.i173, align 8
+  %arrayidx2.i = getelementptr i64, ptr %53, i64 %k.0.i165282
+  store i64 %56, ptr %arrayidx2.i, align 8
+  %cmp4.i175 = icmp slt i64 %56, 0
+  br i1 %cmp4.i175, label %new_outputs.exit.i, label %if.end.i176
 
-if.end.i202:
-  %cond.i.i262 = phi i64 [ %55, %extent_of.exit.i.thread ], [ %56, %extent_of.exit.i ]
-  %mul6.i = mul i64 %cond.i.i262, %bytes.0.i191316
-  %inc.i203 = add nuw nsw i64 %k.0.i192317, 1
-  %57 = load i64, ptr %rank.i187, align 8
-  %cmp.not.i193 = icmp slt i64 %inc.i203, %57
-  br i1 %cmp.not.i193, label %for.body.i196, label %for.end.i
+if.end.i176:
+  %cond.i.i174227 = phi i64 [ %55, %extent_of.exit.i.thread ], [ %56, %extent_of.exit.i ]
+  %mul6.i = mul i64 %cond.i.i174227, %bytes.0.i164281
+  %inc.i177 = add nuw nsw i64 %k.0.i165282, 1
+  %57 = load i64, ptr %rank.i160, align 8
+  %cmp.not.i166 = icmp slt i64 %inc.i177, %57
+  br i1 %cmp.not.i166, label %for.body.i168, label %for.end.i
 
 for.end.i:
-  %58 = phi i64 [ %52, %for.body.i159 ], [ %57, %if.end.i202 ]
-  %bytes.0.i191.lcssa = phi i64 [ %54, %for.body.i159 ], [ %mul6.i, %if.end.i202 ]
+  %58 = phi i64 [ %52, %for.body.i.i ], [ %57, %if.end.i176 ]
+  %bytes.0.i164.lcssa = phi i64 [ %54, %for.body.i.i ], [ %mul6.i, %if.end.i176 ]
   %.old.i = load i64, ptr @memory_limit, align 8
-  %cmp7.old.i = icmp ugt i64 %bytes.0.i191.lcssa, %.old.i
-  br i1 %cmp7.old.i, label %new_outputs.exit, label %if.end9.i
+  %cmp7.old.i = icmp ugt i64 %bytes.0.i164.lcssa, %.old.i
+  br i1 %cmp7.old.i, label %new_outputs.exit.i, label %if.end9.i
 
 if.end9.i:
-  %59 = load ptr, ptr %record.addr.0.i320, align 8
-  %cmp.i206 = icmp sgt i64 %bytes.0.i191.lcssa, 65535
-  br i1 %cmp.i206, label %cond.true.i214, label %cond.end.i207
+  %59 = load ptr, ptr %record.addr.0.i.i285, align 8
+  %cmp.i180 = icmp sgt i64 %bytes.0.i164.lcssa, 65535
+  br i1 %cmp.i180, label %cond.true.i188, label %cond.end.i181
 
-cond.true.i214:
+cond.true.i188:
   %60 = load ptr, ptr %set_handler.i, align 8
   %61 = load ptr, ptr %memory_handler.i, align 8
-  %call.i215 = call ptr %60(ptr noundef %61) #18
-  br label %cond.end.i207
+  %call.i189 = call ptr %60(ptr noundef %61) #18
+  br label %cond.end.i181
 
-cond.end.i207:
-  %cond.i208 = phi ptr [ %call.i215, %cond.true.i214 ], [ null, %if.end9.i ]
+cond.end.i181:
+  %cond.i182 = phi ptr [ %call.i189, %cond.true.i188 ], [ null, %if.end9.i ]
   call void @Py_IncRef(ptr noundef %59) #18
   %62 = load ptr, ptr %new_from_descr.i, align 8
-  %63 = load ptr, ptr %ndarray.i209, align 8
-  %conv.i210 = trunc i64 %58 to i32
-  %call1.i = call ptr %62(ptr noundef %63, ptr noundef %59, i32 noundef %conv.i210, ptr noundef nonnull %53, ptr noundef null, ptr noundef null, i32 noundef 0, ptr noundef null) #18
-  %tobool.not.i211 = icmp eq ptr %cond.i208, null
-  br i1 %tobool.not.i211, label %new_array.exit, label %if.then.i212
+  %63 = load ptr, ptr %ndarray.i183, align 8
+  %conv.i184 = trunc i64 %58 to i32
+  %call1.i = call ptr %62(ptr noundef %63, ptr noundef %59, i32 noundef %conv.i184, ptr noundef nonnull %53, ptr noundef null, ptr noundef null, i32 noundef 0, ptr noundef null) #18
+  %tobool.not.i185 = icmp eq ptr %cond.i182, null
+  br i1 %tobool.not.i185, label %new_array.exit, label %if.then.i186
 
-if.then.i212:
+if.then.i186:
   %64 = load ptr, ptr %set_handler.i, align 8
-  %call3.i = call ptr %64(ptr noundef nonnull %cond.i208) #18
+  %call3.i = call ptr %64(ptr noundef nonnull %cond.i182) #18
   call void @Py_DecRef(ptr noundef %call3.i) #18
-  call void @Py_DecRef(ptr noundef nonnull %cond.i208) #18
+  call void @Py_DecRef(ptr noundef nonnull %cond.i182) #18
   br label %new_array.exit
 
 new_array.exit:
-  %tobool.not.i194 = icmp eq ptr %call1.i, null
-  br i1 %tobool.not.i194, label %if.then12.i, label %for.inc.i165
+  %tobool.not.i167 = icmp eq ptr %call1.i, null
+  br i1 %tobool.not.i167, label %if.then12.i, label %for.inc.i.i
 
 if.then12.i:
   call void @PyErr_Clear() #18
-  br label %new_outputs.exit
+  br label %new_outputs.exit.i
 
-for.inc.i165:
+for.inc.i.i:
   call void @llvm.stackrestore.p0(ptr %savedstack)
-  %arrayidx.i162 = getelementptr ptr, ptr %12, i64 %k.0.i157321
-  store ptr %call1.i, ptr %arrayidx.i162, align 8
-  %data.i163 = getelementptr inbounds i8, ptr %call1.i, i64 16
-  %65 = load ptr, ptr %data.i163, align 8
-  %arrayidx2.i = getelementptr %union.Slot, ptr %add.ptr.i112, i64 %k.0.i157321
-  store ptr %65, ptr %arrayidx2.i, align 8
-  %inc.i166 = add nuw nsw i64 %k.0.i157321, 1
-  %extents.i.i = getelementptr inbounds i8, ptr %record.addr.0.i320, i64 32
-  %66 = load i64, ptr %rank.i187, align 8
-  %add.ptr.i.i167 = getelementptr i64, ptr %extents.i.i, i64 %66
-  %exitcond341.not = icmp eq i64 %inc.i166, %51
-  br i1 %exitcond341.not, label %if.end22.i, label %for.body.i159
+  %arrayidx.i.i = getelementptr ptr, ptr %12, i64 %k.0.i.i286
+  store ptr %call1.i, ptr %arrayidx.i.i, align 8
+  %data.i.i = getelementptr inbounds i8, ptr %call1.i, i64 16
+  %65 = load ptr, ptr %data.i.i, align 8
+  %arrayidx2.i.i = getelementptr %union.Slot, ptr %add.ptr.i113, i64 %k.0.i.i286
+  store ptr %65, ptr %arrayidx2.i.i, align 8
+  %inc.i.i = add nuw nsw i64 %k.0.i.i286, 1
+  %extents.i.i.i = getelementptr inbounds i8, ptr %record.addr.0.i.i285, i64 32
+  %66 = load i64, ptr %rank.i160, align 8
+  %add.ptr.i.i.i = getelementptr i64, ptr %extents.i.i.i, i64 %66
+  %exitcond306.not = icmp eq i64 %inc.i.i, %51
+  br i1 %exitcond306.not, label %if.end22.i, label %for.body.i.i
 
-new_outputs.exit:
+new_outputs.exit.i:
   call void @llvm.stackrestore.p0(ptr %savedstack)
-  call fastcc void @decref_all(ptr noundef nonnull %12, i64 noundef %k.0.i157321) #17
+  call fastcc void @decref_all(ptr noundef nonnull %12, i64 noundef %k.0.i.i286) #17
   br label %run_call.exit
 
 if.end22.i:
@@ -1334,24 +1334,24 @@ lor.lhs.false.i.i:
 
 land.lhs.true.i.i:
   %70 = load i64, ptr %inputs1, align 8
-  %add.ptr.i216 = getelementptr %union.Slot, ptr %add.ptr.i, i64 %70
+  %add.ptr.i151 = getelementptr %union.Slot, ptr %add.ptr.i, i64 %70
   %71 = load i64, ptr %outputs, align 8
-  %add.ptr1.i = getelementptr %union.Slot, ptr %add.ptr.i216, i64 %71
+  %add.ptr1.i = getelementptr %union.Slot, ptr %add.ptr.i151, i64 %71
   %72 = load i64, ptr %sizes2, align 8
-  %cmp.not.i219.not322 = icmp sgt i64 %72, 0
-  br i1 %cmp.not.i219.not322, label %for.body.i220, label %if.then8.i.i
+  %cmp.not.i154.not287 = icmp sgt i64 %72, 0
+  br i1 %cmp.not.i154.not287, label %for.body.i155, label %if.then8.i.i
 
-for.cond.i217:
-  %inc.i224 = add nuw nsw i64 %k.0.i218323, 1
-  %exitcond342.not = icmp eq i64 %inc.i224, %72
-  br i1 %exitcond342.not, label %if.then8.i.i, label %for.body.i220
+for.cond.i152:
+  %inc.i159 = add nuw nsw i64 %k.0.i153288, 1
+  %exitcond307.not = icmp eq i64 %inc.i159, %72
+  br i1 %exitcond307.not, label %if.then8.i.i, label %for.body.i155
 
-for.body.i220:
-  %k.0.i218323 = phi i64 [ %inc.i224, %for.cond.i217 ], [ 0, %land.lhs.true.i.i ]
-  %arrayidx.i221 = getelementptr %union.Slot, ptr %add.ptr1.i, i64 %k.0.i218323
-  %73 = load i64, ptr %arrayidx.i221, align 8
-  %cmp3.i222 = icmp ugt i64 %73, %69
-  br i1 %cmp3.i222, label %if.end20.i.i, label %for.cond.i217
+for.body.i155:
+  %k.0.i153288 = phi i64 [ %inc.i159, %for.cond.i152 ], [ 0, %land.lhs.true.i.i ]
+  %arrayidx.i156 = getelementptr %union.Slot, ptr %add.ptr1.i, i64 %k.0.i153288
+  %73 = load i64, ptr %arrayidx.i156, align 8
+  %cmp3.i157 = icmp ugt i64 %73, %69
+  br i1 %cmp3.i157, label %if.end20.i.i, label %for.cond.i152
 
 if.then8.i.i:
   %call9.i.i = call ptr @PyEval_SaveThread() #18
@@ -1368,65 +1368,65 @@ if.end20.i.i:
   br i1 %call21.i.i, label %if.then25.i, label %if.else28.i
 
 if.then25.i:
-  %result_type.i = getelementptr inbounds i8, ptr %spec, i64 56
-  %75 = load ptr, ptr %result_type.i, align 8
+  %result_type.i.i = getelementptr inbounds i8, ptr %spec, i64 56
+  %75 = load ptr, ptr %result_type.i.i, align 8
   %76 = load i64, ptr %outputs, align 8
-  %tobool.not.i170 = icmp eq ptr %75, null
-  br i1 %tobool.not.i170, label %if.then.i186, label %if.end.i171
+  %tobool.not.i67.i = icmp eq ptr %75, null
+  br i1 %tobool.not.i67.i, label %if.then.i77.i, label %if.end.i68.i
 
-if.then.i186:
+if.then.i77.i:
   %77 = load ptr, ptr %12, align 16
   br label %if.end31.i
 
-if.end.i171:
-  %cmp.i172 = icmp eq ptr %75, @PyTuple_Type
-  br i1 %cmp.i172, label %cond.true.i184, label %cond.false.i173
+if.end.i68.i:
+  %cmp.i69.i = icmp eq ptr %75, @PyTuple_Type
+  br i1 %cmp.i69.i, label %cond.true.i.i, label %cond.false.i.i
 
-cond.true.i184:
-  %call.i185 = call ptr @PyTuple_New(i64 noundef %76) #18
-  br label %cond.end.i175
+cond.true.i.i:
+  %call.i76.i = call ptr @PyTuple_New(i64 noundef %76) #18
+  br label %cond.end.i.i
 
-cond.false.i173:
-  %call2.i174 = call ptr @PyType_GenericAlloc(ptr noundef nonnull %75, i64 noundef %76) #18
-  br label %cond.end.i175
+cond.false.i.i:
+  %call2.i.i = call ptr @PyType_GenericAlloc(ptr noundef nonnull %75, i64 noundef %76) #18
+  br label %cond.end.i.i
 
-cond.end.i175:
-  %cond.i176 = phi ptr [ %call.i185, %cond.true.i184 ], [ %call2.i174, %cond.false.i173 ]
-  %tobool3.not.i = icmp eq ptr %cond.i176, null
-  br i1 %tobool3.not.i, label %if.then4.i, label %if.end5.i
+cond.end.i.i:
+  %cond.i.i = phi ptr [ %call.i76.i, %cond.true.i.i ], [ %call2.i.i, %cond.false.i.i ]
+  %tobool3.not.i.i = icmp eq ptr %cond.i.i, null
+  br i1 %tobool3.not.i.i, label %if.then4.i.i, label %if.end5.i.i
 
-if.then4.i:
+if.then4.i.i:
   call fastcc void @decref_all(ptr noundef nonnull %12, i64 noundef %76) #17
   br label %if.end31.i
 
-if.end5.i:
+if.end5.i.i:
   %78 = load i64, ptr @python_tuple_hash, align 8
-  %tobool6.not.i = icmp eq i64 %78, 0
-  br i1 %tobool6.not.i, label %if.end8.i, label %if.then7.i
+  %tobool6.not.i.i = icmp eq i64 %78, 0
+  br i1 %tobool6.not.i.i, label %if.end8.i.i, label %if.then7.i.i
 
-if.then7.i:
-  %add.ptr.i177 = getelementptr i8, ptr %cond.i176, i64 %78
-  store i64 -1, ptr %add.ptr.i177, align 8
-  br label %if.end8.i
+if.then7.i.i:
+  %add.ptr.i.i109 = getelementptr i8, ptr %cond.i.i, i64 %78
+  store i64 -1, ptr %add.ptr.i.i109, align 8
+  br label %if.end8.i.i
 
-if.end8.i:
-  %cmp9.i180324 = icmp sgt i64 %76, 0
-  br i1 %cmp9.i180324, label %for.body.i181.lr.ph, label %if.end31.i
+if.end8.i.i:
+  %cmp9.i.i289 = icmp sgt i64 %76, 0
+  br i1 %cmp9.i.i289, label %for.body.i73.i.lr.ph, label %if.end31.i
 
-for.body.i181.lr.ph:
+for.body.i73.i.lr.ph:
   %79 = load i64, ptr @python_tuple_items, align 8
-  %add.ptr.i.i182 = getelementptr i8, ptr %cond.i176, i64 %79
-  br label %for.body.i181
+  %add.ptr.i114 = getelementptr i8, ptr %cond.i.i, i64 %79
+  br label %for.body.i73.i
 
-for.body.i181:
-  %k.0.i179325 = phi i64 [ 0, %for.body.i181.lr.ph ], [ %inc.i183, %for.body.i181 ]
-  %arrayidx10.i = getelementptr ptr, ptr %12, i64 %k.0.i179325
-  %80 = load ptr, ptr %arrayidx10.i, align 8
-  %arrayidx12.i = getelementptr ptr, ptr %add.ptr.i.i182, i64 %k.0.i179325
-  store ptr %80, ptr %arrayidx12.i, align 8
-  %inc.i183 = add nuw nsw i64 %k.0.i179325, 1
-  %exitcond343.not = icmp eq i64 %inc.i183, %76
-  br i1 %exitcond343.not, label %if.end31.i, label %for.body.i181
+for.body.i73.i:
+  %k.0.i71.i290 = phi i64 [ 0, %for.body.i73.i.lr.ph ], [ %inc.i75.i, %for.body.i73.i ]
+  %arrayidx10.i.i = getelementptr ptr, ptr %12, i64 %k.0.i71.i290
+  %80 = load ptr, ptr %arrayidx10.i.i, align 8
+  %arrayidx12.i.i = getelementptr ptr, ptr %add.ptr.i114, i64 %k.0.i71.i290
+  store ptr %80, ptr %arrayidx12.i.i, align 8
+  %inc.i75.i = add nuw nsw i64 %k.0.i71.i290, 1
+  %exitcond308.not = icmp eq i64 %inc.i75.i, %76
+  br i1 %exitcond308.not, label %if.end31.i, label %for.body.i73.i
 
 if.else28.i.sink.split:
   call fastcc void @fail(ptr noundef nonnull %spec) #17
@@ -1438,12 +1438,12 @@ if.else28.i:
   br label %if.end31.i
 
 if.end31.i:
-  %storemerge.i = phi ptr [ null, %if.else28.i ], [ %77, %if.then.i186 ], [ null, %if.then4.i ], [ %cond.i176, %if.end8.i ], [ %cond.i176, %for.body.i181 ]
+  %storemerge.i = phi ptr [ null, %if.else28.i ], [ %77, %if.then.i77.i ], [ null, %if.then4.i.i ], [ %cond.i.i, %if.end8.i.i ], [ %cond.i.i, %for.body.i73.i ]
   store ptr %storemerge.i, ptr %answer, align 8
   br label %run_call.exit
 
 run_call.exit:
-  %retval.0.i = phi i1 [ true, %if.end31.i ], [ false, %if.end52 ], [ false, %new_outputs.exit ], [ false, %for.body5.i ]
+  %retval.0.i = phi i1 [ true, %if.end31.i ], [ false, %if.end52 ], [ false, %new_outputs.exit.i ], [ false, %for.body5.i ]
   %tobool55.not = icmp eq i64 %call.sroa.38.0, 0
   br i1 %tobool55.not, label %cleanup65, label %if.then56
 
@@ -1675,6 +1675,458 @@ cleanup:
 }
 
 declare void @Py_IncRef(ptr noundef) local_unnamed_addr #3
+
+; Function Attrs: noinline nounwind
+define noundef ptr @tx_run_at(ptr nocapture noundef readonly %self, ptr nocapture noundef readonly %arguments, i64 noundef %count) local_unnamed_addr #0 {
+entry:
+  %overflow.i = alloca i32, align 4
+  %0 = load i64, ptr @python_tuple_items, align 8
+  %add.ptr.i = getelementptr i8, ptr %self, i64 %0
+  %1 = load ptr, ptr %add.ptr.i, align 8
+  %2 = load i64, ptr @python_bytes_data, align 8
+  %add.ptr1.i = getelementptr i8, ptr %1, i64 %2
+  %add = shl i64 %count, 3
+  %mul = add i64 %add, 8
+  %3 = alloca i8, i64 %mul, align 16
+  %prefix.i = getelementptr inbounds i8, ptr %add.ptr1.i, i64 120
+  %4 = load i64, ptr %prefix.i, align 8
+  store i64 %4, ptr %3, align 16
+  %add.ptr.i7 = getelementptr i8, ptr %3, i64 8
+  %cmp.i23 = icmp sgt i64 %count, 0
+  br i1 %cmp.i23, label %for.body.i, label %slots_of_integers.exit
+
+for.body.i:
+  %k.0.i24 = phi i64 [ %inc.i, %for.body.i ], [ 0, %entry ]
+  call void @llvm.lifetime.start.p0(i64 4, ptr nonnull %overflow.i) #14
+  %arrayidx.i = getelementptr ptr, ptr %arguments, i64 %k.0.i24
+  %5 = load ptr, ptr %arrayidx.i, align 8
+  %call.i8 = call i64 @PyLong_AsLongLongAndOverflow(ptr noundef %5, ptr noundef nonnull %overflow.i) #18
+  %arrayidx1.i = getelementptr %union.Slot, ptr %add.ptr.i7, i64 %k.0.i24
+  store i64 %call.i8, ptr %arrayidx1.i, align 8
+  call void @llvm.lifetime.end.p0(i64 4, ptr nonnull %overflow.i) #14
+  %inc.i = add nuw nsw i64 %k.0.i24, 1
+  %exitcond.not = icmp eq i64 %inc.i, %count
+  br i1 %exitcond.not, label %slots_of_integers.exit, label %for.body.i
+
+slots_of_integers.exit:
+  %duration.i = getelementptr inbounds i8, ptr %add.ptr1.i, i64 32
+  %6 = load i64, ptr %duration.i, align 8
+  switch i64 %6, label %lor.lhs.false.i [
+    i64 2, label %if.then.i
+    i64 1, label %if.then8.i
+  ]
+
+if.then.i:
+  %7 = load ptr, ptr %add.ptr1.i, align 8
+  %call.i = call i32 %7(ptr noundef %add.ptr.i7) #18
+  %cmp2.i = icmp eq i32 %call.i, 0
+  br i1 %cmp2.i, label %if.end, label %run_kernel.exit.thread19
+
+run_kernel.exit.thread19:
+  call fastcc void @fail(ptr noundef nonnull %add.ptr1.i) #17
+  br label %cleanup
+
+lor.lhs.false.i:
+  %short_up_to.i = getelementptr inbounds i8, ptr %add.ptr1.i, i64 112
+  %8 = load i64, ptr %short_up_to.i, align 8
+  %tobool.not.i = icmp eq i64 %8, 0
+  br i1 %tobool.not.i, label %if.end20.i, label %land.lhs.true.i
+
+land.lhs.true.i:
+  %inputs.i = getelementptr inbounds i8, ptr %add.ptr1.i, i64 8
+  %9 = load i64, ptr %inputs.i, align 8
+  %add.ptr.i9 = getelementptr %union.Slot, ptr %add.ptr.i7, i64 %9
+  %outputs.i = getelementptr inbounds i8, ptr %add.ptr1.i, i64 16
+  %10 = load i64, ptr %outputs.i, align 8
+  %add.ptr1.i10 = getelementptr %union.Slot, ptr %add.ptr.i9, i64 %10
+  %sizes2.i = getelementptr inbounds i8, ptr %add.ptr1.i, i64 24
+  %11 = load i64, ptr %sizes2.i, align 8
+  %cmp.not.i.not25 = icmp sgt i64 %11, 0
+  br i1 %cmp.not.i.not25, label %for.body.i13, label %if.then8.i
+
+for.cond.i11:
+  %inc.i15 = add nuw nsw i64 %k.0.i1226, 1
+  %exitcond27.not = icmp eq i64 %inc.i15, %11
+  br i1 %exitcond27.not, label %if.then8.i, label %for.body.i13
+
+for.body.i13:
+  %k.0.i1226 = phi i64 [ %inc.i15, %for.cond.i11 ], [ 0, %land.lhs.true.i ]
+  %arrayidx.i14 = getelementptr %union.Slot, ptr %add.ptr1.i10, i64 %k.0.i1226
+  %12 = load i64, ptr %arrayidx.i14, align 8
+  %cmp3.i = icmp ugt i64 %12, %8
+  br i1 %cmp3.i, label %if.end20.i, label %for.cond.i11
+
+if.then8.i:
+  %call9.i = call ptr @PyEval_SaveThread() #18
+  %13 = load ptr, ptr %add.ptr1.i, align 8
+  %call11.i = call i32 %13(ptr noundef %add.ptr.i7) #18
+  call void @PyEval_RestoreThread(ptr noundef %call9.i) #18
+  switch i32 %call11.i, label %run_kernel.exit [
+    i32 1, label %if.end20.i
+    i32 0, label %if.end
+  ]
+
+if.end20.i:
+  %call21.i = call fastcc i1 @run_interruptible(ptr noundef %add.ptr1.i, ptr noundef %add.ptr.i7) #17
+  br i1 %call21.i, label %if.end, label %cleanup
+
+run_kernel.exit:
+  call fastcc void @fail(ptr noundef nonnull %add.ptr1.i) #17
+  br label %cleanup
+
+if.end:
+  call void @Py_IncRef(ptr noundef nonnull @_Py_NoneStruct) #18
+  br label %cleanup
+
+cleanup:
+  %retval.0 = phi ptr [ @_Py_NoneStruct, %if.end ], [ null, %run_kernel.exit ], [ null, %run_kernel.exit.thread19 ], [ null, %if.end20.i ]
+  ret ptr %retval.0
+}
+
+; Function Attrs: noinline nounwind
+define ptr @tx_call_at(ptr nocapture noundef readonly %self, ptr nocapture noundef readonly %arguments, i64 noundef %count) local_unnamed_addr #0 {
+entry:
+  %overflow.i = alloca i32, align 4
+  %0 = load i64, ptr @python_tuple_items, align 8
+  %add.ptr.i = getelementptr i8, ptr %self, i64 %0
+  %1 = load ptr, ptr %add.ptr.i, align 8
+  %2 = load i64, ptr @python_bytes_data, align 8
+  %add.ptr1.i = getelementptr i8, ptr %1, i64 %2
+  %add = add i64 %count, 1
+  %outputs = getelementptr inbounds i8, ptr %add.ptr1.i, i64 16
+  %3 = load i64, ptr %outputs, align 8
+  %add1 = add i64 %add, %3
+  %mul = shl i64 %add1, 3
+  %4 = alloca i8, i64 %mul, align 16
+  %prefix.i = getelementptr inbounds i8, ptr %add.ptr1.i, i64 120
+  %5 = load i64, ptr %prefix.i, align 8
+  store i64 %5, ptr %4, align 16
+  %add.ptr.i35 = getelementptr i8, ptr %4, i64 8
+  %mul4 = shl i64 %3, 3
+  %6 = alloca i8, i64 %mul4, align 16
+  %words.i = getelementptr inbounds i8, ptr %add.ptr1.i, i64 176
+  %checks.i = getelementptr inbounds i8, ptr %add.ptr1.i, i64 104
+  %7 = load i64, ptr %checks.i, align 8
+  %add.ptr.i62 = getelementptr %struct.ValueCheck, ptr %words.i, i64 %7
+  %sizes.i = getelementptr inbounds i8, ptr %add.ptr1.i, i64 24
+  %8 = load i64, ptr %sizes.i, align 8
+  %add.ptr.i38 = getelementptr i64, ptr %add.ptr.i62, i64 %8
+  %cmp121 = icmp sgt i64 %count, 0
+  br i1 %cmp121, label %for.body, label %slots_of_integers.exit
+
+for.cond.i.preheader:
+  br i1 %cmp121, label %for.body.i, label %slots_of_integers.exit
+
+for.body.i:
+  %k.0.i125 = phi i64 [ %inc.i, %for.body.i ], [ 0, %for.cond.i.preheader ]
+  call void @llvm.lifetime.start.p0(i64 4, ptr nonnull %overflow.i) #14
+  %arrayidx.i = getelementptr ptr, ptr %arguments, i64 %k.0.i125
+  %9 = load ptr, ptr %arrayidx.i, align 8
+  %call.i36 = call i64 @PyLong_AsLongLongAndOverflow(ptr noundef %9, ptr noundef nonnull %overflow.i) #18
+  %arrayidx1.i = getelementptr %union.Slot, ptr %add.ptr.i35, i64 %k.0.i125
+  store i64 %call.i36, ptr %arrayidx1.i, align 8
+  call void @llvm.lifetime.end.p0(i64 4, ptr nonnull %overflow.i) #14
+  %inc.i = add nuw nsw i64 %k.0.i125, 1
+  %exitcond146.not = icmp eq i64 %inc.i, %count
+  br i1 %exitcond146.not, label %slots_of_integers.exit.loopexit, label %for.body.i
+
+slots_of_integers.exit.loopexit:
+  %.pre = load i64, ptr %outputs, align 8
+  br label %slots_of_integers.exit
+
+slots_of_integers.exit:
+  %record.0.lcssa151 = phi ptr [ %add.ptr.i39, %slots_of_integers.exit.loopexit ], [ %add.ptr.i39, %for.cond.i.preheader ], [ %add.ptr.i38, %entry ]
+  %10 = phi i64 [ %.pre, %slots_of_integers.exit.loopexit ], [ %3, %for.cond.i.preheader ], [ %3, %entry ]
+  %add.ptr = getelementptr %union.Slot, ptr %add.ptr.i35, i64 %count
+  %cmp.not.i.not130 = icmp sgt i64 %10, 0
+  br i1 %cmp.not.i.not130, label %for.body.i42.lr.ph, label %if.end
+
+for.body.i42.lr.ph:
+  %set_handler.i = getelementptr inbounds i8, ptr %add.ptr1.i, i64 88
+  %memory_handler.i = getelementptr inbounds i8, ptr %add.ptr1.i, i64 96
+  %new_from_descr.i = getelementptr inbounds i8, ptr %add.ptr1.i, i64 80
+  %ndarray.i = getelementptr inbounds i8, ptr %add.ptr1.i, i64 72
+  br label %for.body.i42
+
+for.body.i42:
+  %k.0.i41132 = phi i64 [ 0, %for.body.i42.lr.ph ], [ %inc.i46, %for.inc.i ]
+  %record.addr.0.i131 = phi ptr [ %record.0.lcssa151, %for.body.i42.lr.ph ], [ %add.ptr.i.i, %for.inc.i ]
+  %savedstack = call ptr @llvm.stacksave.p0()
+  %rank.i73 = getelementptr inbounds i8, ptr %record.addr.0.i131, i64 16
+  %11 = load i64, ptr %rank.i73, align 8
+  %mul.i = shl i64 %11, 3
+  %12 = alloca i8, i64 %mul.i, align 16
+  %item_bytes.i = getelementptr inbounds i8, ptr %record.addr.0.i131, i64 8
+  %13 = load i64, ptr %item_bytes.i, align 8
+  %cmp.not.i76126 = icmp sgt i64 %11, 0
+  br i1 %cmp.not.i76126, label %for.body.i80.lr.ph, label %for.end.i
+
+for.body.i80.lr.ph:
+  %extents.i81 = getelementptr inbounds i8, ptr %record.addr.0.i131, i64 32
+  br label %for.body.i80
+
+for.body.i80:
+  %k.0.i75128 = phi i64 [ 0, %for.body.i80.lr.ph ], [ %inc.i85, %if.end.i84 ]
+  %bytes.0.i127 = phi i64 [ %13, %for.body.i80.lr.ph ], [ %mul6.i, %if.end.i84 ]
+  %arrayidx.i82 = getelementptr [0 x i64], ptr %extents.i81, i64 0, i64 %k.0.i75128
+  %14 = load i64, ptr %arrayidx.i82, align 8
+  %cmp.i.i = icmp sgt i64 %14, -1
+  br i1 %cmp.i.i, label %extent_of.exit.i.thread, label %extent_of.exit.i
+
+extent_of.exit.i.thread:
+  %arrayidx2.i8397 = getelementptr i64, ptr %12, i64 %k.0.i75128
+  store i64 %14, ptr %arrayidx2.i8397, align 8
+  br label %if.end.i84
+
+extent_of.exit.i:
+  %not.i.i = xor i64 %14, -1
+  %arrayidx.i.i = getelementptr %union.Slot, ptr %add.ptr.i35, i64 %not.i.i
+  %15 = load i64, ptr %arrayidx.i.i, align 8
+  %arrayidx2.i83 = getelementptr i64, ptr %12, i64 %k.0.i75128
+  store i64 %15, ptr %arrayidx2.i83, align 8
+  %cmp4.i = icmp slt i64 %15, 0
+  br i1 %cmp4.i, label %new_outputs.exit, label %if.end.i84
+
+if.end.i84:
+  %cond.i.i99 = phi i64 [ %14, %extent_of.exit.i.thread ], [ %15, %extent_of.exit.i ]
+  %mul6.i = mul i64 %cond.i.i99, %bytes.0.i127
+  %inc.i85 = add nuw nsw i64 %k.0.i75128, 1
+  %16 = load i64, ptr %rank.i73, align 8
+  %cmp.not.i76 = icmp slt i64 %inc.i85, %16
+  br i1 %cmp.not.i76, label %for.body.i80, label %for.end.i
+
+for.end.i:
+  %17 = phi i64 [ %11, %for.body.i42 ], [ %16, %if.end.i84 ]
+  %bytes.0.i.lcssa = phi i64 [ %13, %for.body.i42 ], [ %mul6.i, %if.end.i84 ]
+  %.old.i = load i64, ptr @memory_limit, align 8
+  %cmp7.old.i = icmp ugt i64 %bytes.0.i.lcssa, %.old.i
+  br i1 %cmp7.old.i, label %new_outputs.exit, label %if.end9.i
+
+if.end9.i:
+  %18 = load ptr, ptr %record.addr.0.i131, align 8
+  %cmp.i87 = icmp sgt i64 %bytes.0.i.lcssa, 65535
+  br i1 %cmp.i87, label %cond.true.i94, label %cond.end.i88
+
+cond.true.i94:
+  %19 = load ptr, ptr %set_handler.i, align 8
+  %20 = load ptr, ptr %memory_handler.i, align 8
+  %call.i95 = call ptr %19(ptr noundef %20) #18
+  br label %cond.end.i88
+
+cond.end.i88:
+  %cond.i89 = phi ptr [ %call.i95, %cond.true.i94 ], [ null, %if.end9.i ]
+  call void @Py_IncRef(ptr noundef %18) #18
+  %21 = load ptr, ptr %new_from_descr.i, align 8
+  %22 = load ptr, ptr %ndarray.i, align 8
+  %conv.i = trunc i64 %17 to i32
+  %call1.i = call ptr %21(ptr noundef %22, ptr noundef %18, i32 noundef %conv.i, ptr noundef nonnull %12, ptr noundef null, ptr noundef null, i32 noundef 0, ptr noundef null) #18
+  %tobool.not.i90 = icmp eq ptr %cond.i89, null
+  br i1 %tobool.not.i90, label %new_array.exit, label %if.then.i91
+
+if.then.i91:
+  %23 = load ptr, ptr %set_handler.i, align 8
+  %call3.i92 = call ptr %23(ptr noundef nonnull %cond.i89) #18
+  call void @Py_DecRef(ptr noundef %call3.i92) #18
+  call void @Py_DecRef(ptr noundef nonnull %cond.i89) #18
+  br label %new_array.exit
+
+new_array.exit:
+  %tobool.not.i78 = icmp eq ptr %call1.i, null
+  br i1 %tobool.not.i78, label %if.then12.i, label %for.inc.i
+
+if.then12.i:
+  call void @PyErr_Clear() #18
+  br label %new_outputs.exit
+
+for.inc.i:
+  call void @llvm.stackrestore.p0(ptr %savedstack)
+  %arrayidx.i44 = getelementptr ptr, ptr %6, i64 %k.0.i41132
+  store ptr %call1.i, ptr %arrayidx.i44, align 8
+  %data.i = getelementptr inbounds i8, ptr %call1.i, i64 16
+  %24 = load ptr, ptr %data.i, align 8
+  %arrayidx2.i = getelementptr %union.Slot, ptr %add.ptr, i64 %k.0.i41132
+  store ptr %24, ptr %arrayidx2.i, align 8
+  %inc.i46 = add nuw nsw i64 %k.0.i41132, 1
+  %extents.i.i = getelementptr inbounds i8, ptr %record.addr.0.i131, i64 32
+  %25 = load i64, ptr %rank.i73, align 8
+  %add.ptr.i.i = getelementptr i64, ptr %extents.i.i, i64 %25
+  %exitcond147.not = icmp eq i64 %inc.i46, %10
+  br i1 %exitcond147.not, label %if.end, label %for.body.i42
+
+new_outputs.exit:
+  call void @llvm.stackrestore.p0(ptr %savedstack)
+  call fastcc void @decref_all(ptr noundef nonnull %6, i64 noundef %k.0.i41132) #17
+  call fastcc void @fail(ptr noundef %add.ptr1.i) #17
+  br label %cleanup
+
+for.body:
+  %k.0123 = phi i64 [ %inc, %for.body ], [ 0, %entry ]
+  %record.0122 = phi ptr [ %add.ptr.i39, %for.body ], [ %add.ptr.i38, %entry ]
+  %extents.i = getelementptr inbounds i8, ptr %record.0122, i64 32
+  %rank.i = getelementptr inbounds i8, ptr %record.0122, i64 16
+  %26 = load i64, ptr %rank.i, align 8
+  %add.ptr.i39 = getelementptr i64, ptr %extents.i, i64 %26
+  %inc = add nuw nsw i64 %k.0123, 1
+  %exitcond.not = icmp eq i64 %inc, %count
+  br i1 %exitcond.not, label %for.cond.i.preheader, label %for.body
+
+if.end:
+  %duration.i = getelementptr inbounds i8, ptr %add.ptr1.i, i64 32
+  %27 = load i64, ptr %duration.i, align 8
+  switch i64 %27, label %lor.lhs.false.i [
+    i64 2, label %if.then.i
+    i64 1, label %if.then8.i
+  ]
+
+if.then.i:
+  %28 = load ptr, ptr %add.ptr1.i, align 8
+  %call.i = call i32 %28(ptr noundef %add.ptr.i35) #18
+  %cmp2.i = icmp eq i32 %call.i, 0
+  br i1 %cmp2.i, label %if.then10, label %if.end12.sink.split
+
+lor.lhs.false.i:
+  %short_up_to.i = getelementptr inbounds i8, ptr %add.ptr1.i, i64 112
+  %29 = load i64, ptr %short_up_to.i, align 8
+  %tobool.not.i = icmp eq i64 %29, 0
+  br i1 %tobool.not.i, label %if.end20.i, label %land.lhs.true.i
+
+land.lhs.true.i:
+  %inputs.i = getelementptr inbounds i8, ptr %add.ptr1.i, i64 8
+  %30 = load i64, ptr %inputs.i, align 8
+  %add.ptr.i64 = getelementptr %union.Slot, ptr %add.ptr.i35, i64 %30
+  %31 = load i64, ptr %outputs, align 8
+  %add.ptr1.i65 = getelementptr %union.Slot, ptr %add.ptr.i64, i64 %31
+  %32 = load i64, ptr %sizes.i, align 8
+  %cmp.not.i68.not133 = icmp sgt i64 %32, 0
+  br i1 %cmp.not.i68.not133, label %for.body.i69, label %if.then8.i
+
+for.cond.i66:
+  %inc.i72 = add nuw nsw i64 %k.0.i67134, 1
+  %exitcond148.not = icmp eq i64 %inc.i72, %32
+  br i1 %exitcond148.not, label %if.then8.i, label %for.body.i69
+
+for.body.i69:
+  %k.0.i67134 = phi i64 [ %inc.i72, %for.cond.i66 ], [ 0, %land.lhs.true.i ]
+  %arrayidx.i70 = getelementptr %union.Slot, ptr %add.ptr1.i65, i64 %k.0.i67134
+  %33 = load i64, ptr %arrayidx.i70, align 8
+  %cmp3.i = icmp ugt i64 %33, %29
+  br i1 %cmp3.i, label %if.end20.i, label %for.cond.i66
+
+if.then8.i:
+  %call9.i = call ptr @PyEval_SaveThread() #18
+  %34 = load ptr, ptr %add.ptr1.i, align 8
+  %call11.i = call i32 %34(ptr noundef %add.ptr.i35) #18
+  call void @PyEval_RestoreThread(ptr noundef %call9.i) #18
+  switch i32 %call11.i, label %if.end12.sink.split [
+    i32 1, label %if.end20.i
+    i32 0, label %if.then10
+  ]
+
+if.end20.i:
+  %call21.i = call fastcc i1 @run_interruptible(ptr noundef %add.ptr1.i, ptr noundef %add.ptr.i35) #17
+  br i1 %call21.i, label %if.then10, label %if.end12
+
+if.then10:
+  %result_type.i = getelementptr inbounds i8, ptr %add.ptr1.i, i64 56
+  %35 = load ptr, ptr %result_type.i, align 8
+  %36 = load i64, ptr %outputs, align 8
+  %tobool.not.i49 = icmp eq ptr %35, null
+  br i1 %tobool.not.i49, label %if.then.i60, label %if.end.i50
+
+if.then.i60:
+  %37 = load ptr, ptr %6, align 16
+  br label %cleanup
+
+if.end.i50:
+  %cmp.i51 = icmp eq ptr %35, @PyTuple_Type
+  br i1 %cmp.i51, label %cond.true.i, label %cond.false.i
+
+cond.true.i:
+  %call.i59 = call ptr @PyTuple_New(i64 noundef %36) #18
+  br label %cond.end.i
+
+cond.false.i:
+  %call2.i = call ptr @PyType_GenericAlloc(ptr noundef nonnull %35, i64 noundef %36) #18
+  br label %cond.end.i
+
+cond.end.i:
+  %cond.i = phi ptr [ %call.i59, %cond.true.i ], [ %call2.i, %cond.false.i ]
+  %tobool3.not.i = icmp eq ptr %cond.i, null
+  br i1 %tobool3.not.i, label %if.then4.i, label %if.end5.i
+
+if.then4.i:
+  call fastcc void @decref_all(ptr noundef nonnull %6, i64 noundef %36) #17
+  br label %cleanup
+
+if.end5.i:
+  %38 = load i64, ptr @python_tuple_hash, align 8
+  %tobool6.not.i = icmp eq i64 %38, 0
+  br i1 %tobool6.not.i, label %if.end8.i, label %if.then7.i
+
+if.then7.i:
+  %add.ptr.i52 = getelementptr i8, ptr %cond.i, i64 %38
+  store i64 -1, ptr %add.ptr.i52, align 8
+  br label %if.end8.i
+
+if.end8.i:
+  %cmp9.i135 = icmp sgt i64 %36, 0
+  br i1 %cmp9.i135, label %for.body.i56.lr.ph, label %cleanup
+
+for.body.i56.lr.ph:
+  %add.ptr.i63 = getelementptr i8, ptr %cond.i, i64 %0
+  br label %for.body.i56
+
+for.body.i56:
+  %k.0.i54136 = phi i64 [ 0, %for.body.i56.lr.ph ], [ %inc.i58, %for.body.i56 ]
+  %arrayidx10.i = getelementptr ptr, ptr %6, i64 %k.0.i54136
+  %39 = load ptr, ptr %arrayidx10.i, align 8
+  %arrayidx12.i = getelementptr ptr, ptr %add.ptr.i63, i64 %k.0.i54136
+  store ptr %39, ptr %arrayidx12.i, align 8
+  %inc.i58 = add nuw nsw i64 %k.0.i54136, 1
+  %exitcond149.not = icmp eq i64 %inc.i58, %36
+  br i1 %exitcond149.not, label %cleanup, label %for.body.i56
+
+if.end12.sink.split:
+  call fastcc void @fail(ptr noundef nonnull %add.ptr1.i) #17
+  br label %if.end12
+
+if.end12:
+  %40 = load i64, ptr %outputs, align 8
+  call fastcc void @decref_all(ptr noundef nonnull %6, i64 noundef %40) #17
+  br label %cleanup
+
+cleanup:
+  %retval.0 = phi ptr [ null, %if.end12 ], [ null, %new_outputs.exit ], [ %37, %if.then.i60 ], [ null, %if.then4.i ], [ %cond.i, %if.end8.i ], [ %cond.i, %for.body.i56 ]
+  ret ptr %retval.0
+}
+
+; Function Attrs: noinline nounwind
+define internal fastcc void @fail(ptr nocapture noundef readonly %spec) unnamed_addr #0 {
+entry:
+  %failed = getelementptr inbounds i8, ptr %spec, i64 64
+  %0 = load ptr, ptr %failed, align 8
+  %call = tail call ptr @PyObject_CallNoArgs(ptr noundef %0) #18
+  ret void
+}
+
+; Function Attrs: noinline nounwind
+define internal fastcc void @decref_all(ptr nocapture noundef readonly %objects, i64 noundef %count) unnamed_addr #0 {
+entry:
+  %cmp3 = icmp sgt i64 %count, 0
+  br i1 %cmp3, label %for.body, label %for.cond.cleanup
+
+for.cond.cleanup:
+  ret void
+
+for.body:
+  %k.04 = phi i64 [ %inc, %for.body ], [ 0, %entry ]
+  %arrayidx = getelementptr ptr, ptr %objects, i64 %k.04
+  %0 = load ptr, ptr %arrayidx, align 8
+  tail call void @Py_DecRef(ptr noundef %0) #18
+  %inc = add nuw nsw i64 %k.04, 1
+  %exitcond.not = icmp eq i64 %inc, %count
+  br i1 %exitcond.not, label %for.cond.cleanup, label %for.body
+}
 
 ; Function Attrs: noinline nounwind
 define i32 @tx_sequence(ptr nocapture noundef readonly %slots) local_unnamed_addr #0 {
@@ -2486,52 +2938,52 @@ define internal fastcc i64 @copy_inputs(ptr nocapture noundef readonly %spec, pt
 entry:
   %inputs = getelementptr inbounds i8, ptr %spec, i64 8
   %0 = load i64, ptr %inputs, align 8
-  %cmp.not62 = icmp sgt i64 %0, 0
-  br i1 %cmp.not62, label %for.body.lr.ph, label %cleanup24
+  %cmp.not64 = icmp sgt i64 %0, 0
+  br i1 %cmp.not64, label %for.body.lr.ph, label %cleanup24
 
 for.body.lr.ph:
   %add.ptr = getelementptr i8, ptr %room, i64 4096
-  %words.i.i = getelementptr inbounds i8, ptr %spec, i64 176
-  %checks.i.i = getelementptr inbounds i8, ptr %spec, i64 104
-  %1 = load i64, ptr %checks.i.i, align 8
-  %add.ptr.i.i = getelementptr %struct.ValueCheck, ptr %words.i.i, i64 %1
+  %words.i = getelementptr inbounds i8, ptr %spec, i64 176
+  %checks.i = getelementptr inbounds i8, ptr %spec, i64 104
+  %1 = load i64, ptr %checks.i, align 8
+  %add.ptr.i59 = getelementptr %struct.ValueCheck, ptr %words.i, i64 %1
   %sizes.i = getelementptr inbounds i8, ptr %spec, i64 24
   %2 = load i64, ptr %sizes.i, align 8
-  %add.ptr.i = getelementptr i64, ptr %add.ptr.i.i, i64 %2
+  %add.ptr.i = getelementptr i64, ptr %add.ptr.i59, i64 %2
   %sub.ptr.lhs.cast = ptrtoint ptr %add.ptr to i64
   %new_copy = getelementptr inbounds i8, ptr %spec, i64 168
   br label %for.body
 
 for.body:
-  %room.addr.066 = phi ptr [ %room, %for.body.lr.ph ], [ %room.addr.2, %for.inc ]
-  %k.065 = phi i64 [ 0, %for.body.lr.ph ], [ %inc22, %for.inc ]
-  %count.064 = phi i64 [ 0, %for.body.lr.ph ], [ %count.3, %for.inc ]
-  %record.063 = phi ptr [ %add.ptr.i, %for.body.lr.ph ], [ %add.ptr.i57, %for.inc ]
-  %arrayidx = getelementptr %union.Slot, ptr %slots, i64 %k.065
+  %room.addr.068 = phi ptr [ %room, %for.body.lr.ph ], [ %room.addr.2, %for.inc ]
+  %k.067 = phi i64 [ 0, %for.body.lr.ph ], [ %inc22, %for.inc ]
+  %count.066 = phi i64 [ 0, %for.body.lr.ph ], [ %count.3, %for.inc ]
+  %record.065 = phi ptr [ %add.ptr.i, %for.body.lr.ph ], [ %add.ptr.i57, %for.inc ]
+  %arrayidx = getelementptr %union.Slot, ptr %slots, i64 %k.067
   %3 = load ptr, ptr %arrayidx, align 8
   %tobool.not = icmp eq ptr %3, null
   br i1 %tobool.not, label %if.end, label %for.inc
 
 if.end:
-  %arrayidx1 = getelementptr ptr, ptr %arrays, i64 %k.065
+  %arrayidx1 = getelementptr ptr, ptr %arrays, i64 %k.067
   %4 = load ptr, ptr %arrayidx1, align 8
-  %arrayidx2 = getelementptr i64, ptr %bytes, i64 %k.065
+  %arrayidx2 = getelementptr i64, ptr %bytes, i64 %k.067
   %5 = load i64, ptr %arrayidx2, align 8
   %cmp3 = icmp sgt i64 %5, 1024
-  %sub.ptr.rhs.cast = ptrtoint ptr %room.addr.066 to i64
+  %sub.ptr.rhs.cast = ptrtoint ptr %room.addr.068 to i64
   %sub.ptr.sub = sub i64 %sub.ptr.lhs.cast, %sub.ptr.rhs.cast
   %cmp5.not = icmp sgt i64 %5, %sub.ptr.sub
   %or.cond = select i1 %cmp3, i1 true, i1 %cmp5.not
   br i1 %or.cond, label %if.end12, label %land.lhs.true6
 
 land.lhs.true6:
-  %rank = getelementptr inbounds i8, ptr %record.063, i64 16
+  %rank = getelementptr inbounds i8, ptr %record.065, i64 16
   %6 = load i64, ptr %rank, align 8
   %tobool7.not = icmp eq i64 %6, 0
   br i1 %tobool7.not, label %if.end12, label %if.then8
 
 if.then8:
-  store ptr %room.addr.066, ptr %arrayidx, align 8
+  store ptr %room.addr.068, ptr %arrayidx, align 8
   %data = getelementptr inbounds i8, ptr %4, i64 16
   %7 = load ptr, ptr %data, align 8
   %dimensions = getelementptr inbounds i8, ptr %4, i64 32
@@ -2539,9 +2991,9 @@ if.then8:
   %strides = getelementptr inbounds i8, ptr %4, i64 40
   %9 = load ptr, ptr %strides, align 8
   %10 = load i64, ptr %rank, align 8
-  %item_bytes = getelementptr inbounds i8, ptr %record.063, i64 8
+  %item_bytes = getelementptr inbounds i8, ptr %record.065, i64 8
   %11 = load i64, ptr %item_bytes, align 8
-  %call11 = tail call fastcc ptr @copy_elements(ptr noundef %room.addr.066, ptr noundef %7, ptr noundef %8, ptr noundef %9, i64 noundef %10, i64 noundef %11) #17
+  %call11 = tail call fastcc ptr @copy_elements(ptr noundef %room.addr.068, ptr noundef %7, ptr noundef %8, ptr noundef %9, i64 noundef %10, i64 noundef %11) #17
   br label %for.inc
 
 if.end12:
@@ -2551,8 +3003,8 @@ if.end12:
   br i1 %tobool15.not, label %cleanup21, label %if.end17
 
 if.end17:
-  %inc = add i64 %count.064, 1
-  %arrayidx18 = getelementptr ptr, ptr %copies, i64 %count.064
+  %inc = add i64 %count.066, 1
+  %arrayidx18 = getelementptr ptr, ptr %copies, i64 %count.066
   store ptr %call14, ptr %arrayidx18, align 8
   %data19 = getelementptr inbounds i8, ptr %call14, i64 16
   %13 = load ptr, ptr %data19, align 8
@@ -2561,15 +3013,15 @@ if.end17:
 
 cleanup21:
   tail call void @PyErr_Clear() #18
-  tail call fastcc void @decref_all(ptr noundef %copies, i64 noundef %count.064) #17
+  tail call fastcc void @decref_all(ptr noundef %copies, i64 noundef %count.066) #17
   br label %cleanup24
 
 for.inc:
-  %count.3 = phi i64 [ %count.064, %for.body ], [ %inc, %if.end17 ], [ %count.064, %if.then8 ]
-  %room.addr.2 = phi ptr [ %room.addr.066, %for.body ], [ %room.addr.066, %if.end17 ], [ %call11, %if.then8 ]
-  %inc22 = add nuw nsw i64 %k.065, 1
-  %extents.i = getelementptr inbounds i8, ptr %record.063, i64 32
-  %rank.i = getelementptr inbounds i8, ptr %record.063, i64 16
+  %count.3 = phi i64 [ %count.066, %for.body ], [ %inc, %if.end17 ], [ %count.066, %if.then8 ]
+  %room.addr.2 = phi ptr [ %room.addr.068, %for.body ], [ %room.addr.068, %if.end17 ], [ %call11, %if.then8 ]
+  %inc22 = add nuw nsw i64 %k.067, 1
+  %extents.i = getelementptr inbounds i8, ptr %record.065, i64 32
+  %rank.i = getelementptr inbounds i8, ptr %record.065, i64 16
   %14 = load i64, ptr %rank.i, align 8
   %add.ptr.i57 = getelementptr i64, ptr %extents.i, i64 %14
   %15 = load i64, ptr %inputs, align 8
@@ -2579,25 +3031,6 @@ for.inc:
 cleanup24:
   %spec.select = phi i64 [ -1, %cleanup21 ], [ 0, %entry ], [ %count.3, %for.inc ]
   ret i64 %spec.select
-}
-
-; Function Attrs: noinline nounwind
-define internal fastcc void @decref_all(ptr nocapture noundef readonly %objects, i64 noundef %count) unnamed_addr #0 {
-entry:
-  %cmp3 = icmp sgt i64 %count, 0
-  br i1 %cmp3, label %for.body, label %for.cond.cleanup
-
-for.cond.cleanup:
-  ret void
-
-for.body:
-  %k.04 = phi i64 [ %inc, %for.body ], [ 0, %entry ]
-  %arrayidx = getelementptr ptr, ptr %objects, i64 %k.04
-  %0 = load ptr, ptr %arrayidx, align 8
-  tail call void @Py_DecRef(ptr noundef %0) #18
-  %inc = add nuw nsw i64 %k.04, 1
-  %exitcond.not = icmp eq i64 %inc, %count
-  br i1 %exitcond.not, label %for.cond.cleanup, label %for.body
 }
 
 ; Function Attrs: noinline nounwind
@@ -3116,19 +3549,6 @@ cleanup10:
   ret i1 %cmp.not.lcssa
 }
 
-declare ptr @PyTuple_New(i64 noundef) local_unnamed_addr #3
-
-declare ptr @PyType_GenericAlloc(ptr noundef, i64 noundef) local_unnamed_addr #3
-
-; Function Attrs: noinline nounwind
-define internal fastcc void @fail(ptr nocapture noundef readonly %spec) unnamed_addr #0 {
-entry:
-  %failed = getelementptr inbounds i8, ptr %spec, i64 64
-  %0 = load ptr, ptr %failed, align 8
-  %call = tail call ptr @PyObject_CallNoArgs(ptr noundef %0) #18
-  ret void
-}
-
 declare ptr @PyEval_SaveThread() local_unnamed_addr #3
 
 declare void @PyEval_RestoreThread(ptr noundef) local_unnamed_addr #3
@@ -3145,7 +3565,7 @@ for.cond:
   br i1 %cmp, label %if.then, label %if.end4
 
 if.then:
-  %1 = tail call i64 @llvm.read_volatile_register.i64(metadata !49)
+  %1 = tail call i64 @llvm.read_volatile_register.i64(metadata !51)
   %2 = load i64, ptr @last_look, align 8
   %sub.i27 = sub i64 %1, %2
   %cmp.i28 = icmp ugt i64 %sub.i27, 1000
@@ -3238,10 +3658,14 @@ cleanup20:
   ret i1 %retval.2
 }
 
-declare ptr @PyObject_CallNoArgs(ptr noundef) local_unnamed_addr #3
-
 ; Function Attrs: nounwind
 declare i64 @llvm.read_volatile_register.i64(metadata) #14
+
+declare ptr @PyObject_CallNoArgs(ptr noundef) local_unnamed_addr #3
+
+declare ptr @PyTuple_New(i64 noundef) local_unnamed_addr #3
+
+declare ptr @PyType_GenericAlloc(ptr noundef, i64 noundef) local_unnamed_addr #3
 
 ; Function Attrs: noinline nounwind
 define internal fastcc void @tx_parallel.specialized.1(ptr noundef %context, i64 noundef %n) unnamed_addr #0 {
@@ -3357,4 +3781,4 @@ attributes #17 = { nobuiltin "no-builtins" }
 attributes #18 = { nobuiltin nounwind "no-builtins" }
 
 
-!49 = !{!"cntvct_el0"}
+!51 = !{!"cntvct_el0"}

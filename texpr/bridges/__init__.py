@@ -1,0 +1,3 @@
+"""Operators inside other frameworks. What a framework asks of an operator before it runs it, such
+as the shapes of its results, stands in `derived`; each framework has a folder.
+"""
