@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         register_vjp,
         schedule,
         vjp,
+        vmap,
     )
     from texpr.compiler import debug as debug
     from texpr.graph import array_api as array_api
@@ -138,6 +139,7 @@ __all__ = [
     "tensor",
     "tune",
     "vjp",
+    "vmap",
     "where",
     "zeros",
     "zeros_like",

@@ -118,6 +118,10 @@ CODES: dict[str, dict[str, Code]] = {
             "An operator has no derivative, or a tensor none that is asked for.",
             "tx.grad(tx.op('op f(X: f32[N]) -> Y: bool[N] { Y[i] = X[i] > 0 }'))",
         ),
+        "vmap": Code(
+            "An operator cannot be mapped along these axes.",
+            "tx.vmap(tx.op('op f(X: f32[*S]) -> Y: f32[*S] { Y[*s] = 2 * X[*s] }'), in_axes=1)",
+        ),
         "quota": Code(
             "A text or a proof is larger than a stated limit.",
             "tx.op('op f(X: f32[N]) -> Y: bool[N] { Y[i] = ' + ' < '.join(['X[i]'] * 300) + ' }')",

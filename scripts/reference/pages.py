@@ -289,6 +289,7 @@ GROUPS: dict[str, str] = {
     "compiler.schedule": "Schedules and kernels",
     "compiler.kernels.compiled_kernel": "Schedules and kernels",
     "compiler.derived_operators": "Gradients",
+    "compiler.mapped_operators": "Gradients",
     "compiler.check_grad": "Gradients",
     "support.options": "Options",
     "support.errors": "Errors",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from texpr.compiler.derived_operators import grad, jvp, register_vjp, vjp
     from texpr.compiler.fallback import fallbacks
     from texpr.compiler.kernels.compiled_kernel import CompiledKernel
+    from texpr.compiler.mapped_operators import vmap
     from texpr.compiler.op import Op, interpret, load, op
     from texpr.compiler.pass_pipeline import build
     from texpr.compiler.schedule import Schedule, schedule
@@ -39,6 +40,7 @@ __all__ = [
     "register_vjp",
     "schedule",
     "vjp",
+    "vmap",
 ]
 
 row_orders.register()

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, product
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from texpr import autodiff
 from texpr.compiler.op import Make, Op, op
@@ -17,6 +17,9 @@ from texpr.ir.tensor import Program
 from texpr.passes.tensor.promote_to_f64 import widened
 from texpr.support.errors import CallError, CheckError
 from texpr.support.suggest import known_arguments
+
+if TYPE_CHECKING:
+    from texpr.lang import AxisSpec
 
 STAND_INS = (1, 2, 3, 4, 8)
 MOST_STAND_INS = 64
@@ -45,7 +48,7 @@ def grad(operator: Op, wrt: Sequence[str] | None = None) -> Op:
     def make(dtypes: Mapping[str, DType], constants: Mapping[str, object], absent: frozenset[str]) -> Program:
         return autodiff.grad(operator.program(dtypes, constants, absent), names)
 
-    return _derived(operator, make, (grad, (operator, names)))
+    return derived(operator, make, (grad, (operator, names)))
 
 
 @known_arguments
@@ -77,7 +80,7 @@ def _half(operator: Op, which: str, checkpoint: tuple[str, ...] | None) -> Op:
             autodiff.vjp(operator.program(dtypes, constants, absent), checkpoint=checkpoint), which
         )
 
-    return _derived(operator, make, (_half, (operator, which, checkpoint)))
+    return derived(operator, make, (_half, (operator, which, checkpoint)))
 
 
 @known_arguments
@@ -101,7 +104,7 @@ def jvp(operator: Op, wrt: Sequence[str] | None = None) -> Op:
     def make(dtypes: Mapping[str, DType], constants: Mapping[str, object], absent: frozenset[str]) -> Program:
         return autodiff.jvp(operator.program(dtypes, constants, absent), names)
 
-    return _derived(operator, make, (jvp, (operator, names)))
+    return derived(operator, make, (jvp, (operator, names)))
 
 
 def register_vjp(name: str, operator: Op | str) -> None:
@@ -182,15 +185,25 @@ def _distinct(what: str, given: Sequence[str]) -> tuple[str, ...]:
     return names
 
 
-def _derived(operator: Op, make: Make, origin: tuple) -> Op:
+def derived(
+    operator: Op,
+    make: Make,
+    origin: tuple,
+    axes: tuple[AxisSpec, ...] | None = None,
+    given: frozenset[str] = frozenset(),
+) -> Op:
     """An operator with the constants and dtype variables of another one; its inputs are those of
     its own typical program.
+
+    Args:
+        axes: the constants that count axes, where they are others.
+        given: optional inputs of the other operator that must be there.
     """
     base = signature_of(operator)
     dtypes = base.bind_dtypes({})
     typical, constants = _typical(base, make, dtypes)
-    types = _types(base, make, dtypes, typical, constants)
-    needed = _needed(base, make, dtypes, constants)
+    types = _types(base, make, dtypes, typical, constants, as_declared=axes is None)
+    needed = _needed(base, make, dtypes, constants, given)
     defaults = {p.name: p.default for p in base.inputs}
     inputs = tuple(
         Parameter(
@@ -205,7 +218,7 @@ def _derived(operator: Op, make: Make, origin: tuple) -> Op:
         base.variables,
         f"Derived from {base.name}.",
         tuple(Parameter(t.name, types[t.name].dtype, type=types[t.name].text) for t in typical.outputs),
-        base.axes,
+        base.axes if axes is None else axes,
     )
     return Op(signature, make, origin)
 
@@ -223,11 +236,15 @@ def _types(
     dtypes: Mapping[str, DType],
     typical: Program,
     constants: Mapping[str, object],
+    as_declared: bool,
 ) -> dict[str, _Type]:
     """The types of inputs and outputs, by name.
 
     `X` and `dX` have the type that `X` is declared with. That of a residual is printed from the
     typical program; where its extents may depend on stand-ins for constants, they are `...`.
+
+    Args:
+        as_declared: tensors of the other operator have the types that they have there.
     """
     tensors = (*typical.inputs, *typical.outputs)
     variable_of = {p.name: p.dtype for p in base.inputs}
@@ -236,7 +253,7 @@ def _types(
         for i, j in zip((*other.inputs, *other.outputs), tensors):
             if i.dtype != j.dtype:
                 variable_of.setdefault(j.name, variable)
-    declared = {p.name: p.type for p in (*base.outputs, *base.inputs) if p.type}
+    declared = {p.name: p.type for p in (*base.outputs, *base.inputs) if p.type and as_declared}
     declared |= {
         f"d{name}": _of_values(text) for name, text in declared.items() if f"d{name}" not in declared
     }
@@ -255,12 +272,16 @@ def _of_values(text: str) -> str:
 
 
 def _needed(
-    base: Signature, make: Make, dtypes: Mapping[str, DType], constants: Mapping[str, object]
+    base: Signature,
+    make: Make,
+    dtypes: Mapping[str, DType],
+    constants: Mapping[str, object],
+    given: frozenset[str],
 ) -> set[str]:
     """The names of the inputs that are left where no optional input of the other operator is
     given.
     """
-    optional = frozenset(p.name for p in base.inputs if p.optional)
+    optional = frozenset(p.name for p in base.inputs if p.optional) - given
     try:
         return {t.name for t in make(dtypes, constants, optional).inputs}
     except CheckError:

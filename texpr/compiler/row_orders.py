@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from texpr.ir.extern import register_extern
+from texpr.ir.extern import register_extern, works_along_rows
 from texpr.support.late import late
 
 if TYPE_CHECKING:
@@ -62,3 +62,5 @@ def register() -> None:
     """Register all of them; importing `texpr.compiler` does."""
     for function, (native, ranks) in _NATIVE.items():
         register_extern(function.__name__, function, address=partial(_address, native, ranks))
+    works_along_rows(argsort_rows)
+    works_along_rows(argsort_rows_down)

@@ -30,6 +30,7 @@ Constants = Sequence[tuple[str, object]]
 Address = int | Callable[[tuple[str, ...], tuple[int, ...]], int | None]
 _FUNCTIONS: dict[str, Callable[..., object]] = {}
 _ADDRESSES: dict[str, Address] = {}
+_OF_ROWS: set[Callable[..., object]] = set()
 
 
 @boundary
@@ -87,13 +88,35 @@ def register_extern(
         _ADDRESSES[name] = address
 
 
-def extern_address(call: ExternCall) -> int | None:
-    """The native code registered for a call, if there is some for its dtypes and ranks."""
+def extern_address(call: ExternCall, ranks: tuple[int, ...] | None = None) -> int | None:
+    """The native code registered for a call, if there is some for its dtypes and ranks; `ranks`
+    are those of the declaration, where the call's are others.
+    """
     found = _ADDRESSES.get(call.name)
     if not callable(found):
         return found
     tensors = (*call.inputs, *call.outputs)
-    return found(tuple(t.dtype.name for t in tensors), tuple(t.rank for t in tensors))
+    return found(tuple(t.dtype.name for t in tensors), ranks or tuple(t.rank for t in tensors))
+
+
+def function_of(name: str) -> Callable[..., object] | None:
+    """The function registered for an operator, if there is one."""
+    return _FUNCTIONS.get(name)
+
+
+def is_native_alone(name: str) -> bool:
+    """True if native code computes an operator, and no function."""
+    return name in _ADDRESSES and name not in _FUNCTIONS
+
+
+def works_along_rows(function: Callable[..., object]) -> None:
+    """Say of a function that it sees the last axis alone: before it, there may be any others."""
+    _OF_ROWS.add(function)
+
+
+def is_of_rows(name: str) -> bool:
+    """True if the function registered for an operator sees the last axis alone."""
+    return _FUNCTIONS.get(name) in _OF_ROWS
 
 
 def is_extern(program: Program) -> bool:
@@ -112,6 +135,26 @@ def extern_call(call: Invoke, equation: int) -> ExternCall:
         extern_effect(call.args, call.targets, equation),
         equation,
     )
+
+
+def joined_extents(call: Invoke) -> tuple[tuple[int, ...], ...]:
+    """For each array of a call of an extern operator, inputs before outputs: how many of its
+    extents each extent of the declaration is. A pack takes several dimensions of the caller.
+    """
+    declared = (*call.program.inputs, *call.program.outputs)
+    return tuple(_joined(inner, outer) for inner, outer in zip(declared, (*call.args, *call.targets)))
+
+
+def _joined(inner: Tensor, outer: Tensor) -> tuple[int, ...]:
+    known = sum(1 if not d.pack else d.length or 0 for d in inner.dims)
+    found: list[int] = []
+    at = 0
+    for dim in inner.dims:
+        length = 1 if not dim.pack else len(outer.dims) - known if dim.length is None else dim.length
+        taken = sum(len(d.sizes) for d in outer.dims[at : at + length])
+        found += [taken] if dim.pack else [1] * taken
+        at += length
+    return tuple(found)
 
 
 def extern_effect(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from texpr.autodiff.core.mapped_gradient import mapped_gradient
 from texpr.autodiff.core.names import Names
 from texpr.ir.affine import linear
 from texpr.ir.expr import Compare, Expr, Sub, Tensor, Var
@@ -45,7 +46,7 @@ def custom_gradient(program: Program, wrt: Sequence[str], outputs: Sequence[str]
     function = _GRADIENTS.get(program.name)
     found = None if function is None else function(program, wrt, outputs)
     if found is None:
-        return None
+        return mapped_gradient(program, wrt, outputs, _from_all)
     known = {t.name for t in (*program.inputs, *program.outputs)} | {f"d{name}" for name in outputs}
     for tensor in found.inputs:
         if tensor.name not in known:
@@ -64,6 +65,12 @@ def custom_gradient(program: Program, wrt: Sequence[str], outputs: Sequence[str]
         )
     _check_shapes(program, found, wrt)
     return found
+
+
+def _from_all(program: Program, wrt: Sequence[str], outputs: Sequence[str]) -> Program | None:
+    """The gradient of a program, from all its inputs and cotangents."""
+    found = custom_gradient(program, wrt, outputs)
+    return None if found is None else with_primal(program, found, wrt, outputs)
 
 
 def _check_shapes(program: Program, gradient: Program, wrt: Sequence[str]) -> None:

@@ -9,10 +9,11 @@ import numpy as np
 
 from texpr.ir.dtypes import numpy_dtype
 from texpr.ir.expr import Tensor, Var
-from texpr.ir.extern import extern_address, extern_symbol, opened_shape, run_function
+from texpr.ir.extern import extern_address, extern_symbol, joined_extents, opened_shape, run_function
 from texpr.ir.loop import ExternCall, Kernel
-from texpr.ir.tensor import Program
+from texpr.ir.tensor import Invoke, Program
 from texpr.passes.tensor.inline_calls import inline_calls
+from texpr.runtime.call.joined_extents import with_joined_extents
 from texpr.runtime.call.native_callbacks import NativeFunction, native_function
 
 Shape = tuple[int, ...]
@@ -28,7 +29,11 @@ def extern_functions(kernel: Kernel, program: Program) -> dict[str, NativeFuncti
     """
     whole = inline_calls(program)
     declared = {t.name: t for t in (*whole.inputs, *whole.outputs, *whole.temporaries)}
-    return {extern_symbol(s): _function(s, declared) for s in externs_of(kernel)}
+    joined = {e.targets[0].name: joined_extents(e) for e in whole.equations if isinstance(e, Invoke)}
+    return {
+        extern_symbol(s): _function(s, declared, joined.get(s.outputs[0].name, ()))
+        for s in externs_of(kernel)
+    }
 
 
 def externs_of(kernel: Kernel) -> list[ExternCall]:
@@ -36,10 +41,13 @@ def externs_of(kernel: Kernel) -> list[ExternCall]:
     return [s for s in kernel.body if isinstance(s, ExternCall)]
 
 
-def _function(call: ExternCall, declared: Mapping[str, Tensor]) -> NativeFunction:
-    address = extern_address(call)
+def _function(
+    call: ExternCall, declared: Mapping[str, Tensor], joined: tuple[tuple[int, ...], ...]
+) -> NativeFunction:
+    address = extern_address(call, tuple(map(len, joined)))
     if address is not None:
-        return NativeFunction(address, None)
+        apart = all(n == 1 for group in joined for n in group)
+        return NativeFunction(address, None) if apart else with_joined_extents(address, joined)
     tensors = [declared.get(t.name, t) for t in (*call.inputs, *call.outputs)]
     outputs = tensors[len(call.inputs) :]
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from texpr.ir.build import integer
 from texpr.ir.dtypes import I64, U64, DType
-from texpr.ir.expr import Add, Axis, Const, Expr, Mul, Node, Read, Tensor, Var, index
+from texpr.ir.expr import Add, Axis, Const, Expr, Mul, Node, Read, Select, Tensor, Var, index
 from texpr.ir.extern import is_extern
 from texpr.ir.printing.expr import Names, Part, Writer, binder, element, inferred_size, literal_text
 from texpr.ir.printing.loop import UPDATES
@@ -178,8 +178,11 @@ def _needs_declaration(
     bare = all(x is axis.var for x, axis in zip(only.indices, only.axes)) and len(only.indices) == len(
         only.axes
     )
-    weak = isinstance(only.value, Const) or (isinstance(only.value, Read) and only.value.tensor in parameters)
-    literal = weak or tensor.value_range is not None or any(len(d.sizes) > 1 for d in tensor.dims)
+    literal = (
+        _is_weak(only.value, parameters)
+        or tensor.value_range is not None
+        or any(len(d.sizes) > 1 for d in tensor.dims)
+    )
     if (
         len(definitions) > 1
         or not bare
@@ -196,6 +199,20 @@ def _needs_declaration(
         or dim.pack != axis.var.pack
         for axis, declared, dim in zip(only.axes, tensor.shape, tensor.dims)
     )
+
+
+def _is_weak(value: Expr, parameters: list[Tensor]) -> bool:
+    """True if a value takes its type from what it meets: its own would be another one where it is
+    read.
+    """
+    match value:
+        case Const():
+            return True
+        case Read(tensor):
+            return tensor in parameters
+        case Select(_, then, orelse):
+            return _is_weak(then, parameters) and _is_weak(orelse, parameters)
+    return False
 
 
 def _statement(equation: Equation | Invoke, declared: set[Tensor], names: Names) -> list[str | Part]:

@@ -14,6 +14,7 @@ class AxisSpec:
         default: its value where it is not given; None if it must be.
         others: how many dimensions of the input stand behind the pack at least.
         added: how many the result has at this place and the input has not.
+        outside: how many dimensions of the input hold examples (`vmap`), which are not counted.
     """
 
     constant: str
@@ -21,12 +22,14 @@ class AxisSpec:
     default: int | None
     others: int
     added: int = 0
+    outside: int = 0
 
     def from_start(self, value: object, rank: int) -> int | None:
         """The same axis counted from the start, None where an input of this rank has no such
         axis.
         """
         assert isinstance(value, int)
+        rank -= self.outside
         first = value + rank + self.added if value < 0 else value
         return first if 0 <= first <= rank - self.others else None
 
@@ -38,6 +41,7 @@ class AxisSpec:
 
     def allowed(self, rank: int) -> str:
         """Advice: the values that an input of this rank takes."""
+        rank -= self.outside
         if rank < self.others:
             return f"`{self.input}` needs at least {counted(self.others, 'dimension')} here"
         return (
