@@ -34,7 +34,7 @@ MOST_KNOWN = 4096
 
 @frozen
 class Origin:
-    """What a program was mapped from, and along which axes."""
+    """The program that another was mapped from, and along which axes."""
 
     program: Program
     in_axes: tuple[Place, ...]
@@ -45,7 +45,7 @@ _ORIGINS: dict[Program, Origin] = {}
 
 
 def origin_of(program: Program) -> Origin | None:
-    """What `vmap` made a program from; None of others."""
+    """The program that `vmap` made this one from; None of others."""
     single = of_one_example(program)
     if single is None:
         return _ORIGINS.get(program)
