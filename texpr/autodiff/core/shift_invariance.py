@@ -50,6 +50,7 @@ class Answer:
     at: tuple[object, ...] = ()
 
 
+MOST_ROUNDS = 8
 SAME, UNKNOWN, ZERO = Answer("same"), Answer("unknown"), Answer("zero")
 
 
@@ -69,9 +70,7 @@ def irrelevant(
     extremes = [t for t in active if t not in outputs and _is_extreme(definitions.get(t, []))]
     if not extremes:
         return set()
-    order = [
-        t for component in reversed(components((*inputs, *definitions), equations, active)) for t in component
-    ]
+    order = [*reversed(components((*inputs, *definitions), equations, active))]
     return {m for m in extremes if _matters_not(m, definitions, order, outputs)}
 
 
@@ -87,20 +86,34 @@ def _is_extreme(definition: Sequence[Equation | Invoke]) -> bool:
 def _matters_not(
     m: Tensor,
     definitions: dict[Tensor, list[Equation | Invoke]],
-    order: Sequence[Tensor],
+    order: Sequence[Sequence[Tensor]],
     outputs: Sequence[Tensor],
 ) -> bool:
+    """True if outputs stay the same. Tensors of a recurrence are asked until their answers agree with
+    each other: then they hold for each element, since they hold for those that it is made of.
+    """
+    first = next(k for k, component in enumerate(order) if m in component)
+    later = order[first:]
+    tensors_after = [t for component in later for t in component if t is not m]
     answers = {m: Answer("shift", 1.0, tuple(range(m.rank)))}
-    for tensor in order[order.index(m) + 1 :]:
-        answers[tensor] = _of_tensor(definitions.get(tensor, []), answers)
-    return all(answers.get(t, SAME) == SAME for t in outputs)
+    recurrent = any(
+        len(component) > 1 or any(t in _reads(e) for t in component for e in definitions.get(t, []))
+        for component in later
+    )
+    for _ in range(MOST_ROUNDS if recurrent else 1):
+        before = dict(answers)
+        for tensor in tensors_after:
+            answers[tensor] = _of_tensor(definitions.get(tensor, []), answers)
+        if not recurrent or before == answers:
+            return all(answers.get(t, SAME) == SAME for t in outputs)
+    return False
 
 
 def _of_tensor(definition: Sequence[Equation | Invoke], answers: dict[Tensor, Answer]) -> Answer:
     if all(answers.get(t, SAME) == SAME for e in definition for t in _reads(e)):
         return SAME
     if len(definition) != 1 or not isinstance(definition[0], Equation):
-        return UNKNOWN
+        return SAME if all(_is_same(e, answers) for e in definition) else UNKNOWN
     equation = definition[0]
     found = _of_value(equation.value, answers)
     if found.kind in ("same", "unknown"):
@@ -109,6 +122,15 @@ def _of_tensor(definition: Sequence[Equation | Invoke], answers: dict[Tensor, An
     if equation.where is not None or any(v not in places for v in found.at):
         return UNKNOWN
     return replace(found, at=tuple(places[v] for v in found.at))  # type: ignore[index]
+
+
+def _is_same(equation: Equation | Invoke, answers: dict[Tensor, Answer]) -> bool:
+    """True if an equation defines the same elements as before."""
+    if not isinstance(equation, Equation):
+        return all(answers.get(t, SAME) == SAME for t in equation.args)
+    around = [*equation.indices, *([] if equation.where is None else [equation.where])]
+    places = tensors(*around, *equation.axes)
+    return all(answers.get(t, SAME) == SAME for t in places) and _of_value(equation.value, answers) in (SAME, ZERO)
 
 
 def _reads(equation: Equation | Invoke) -> Sequence[Tensor]:
