@@ -118,6 +118,14 @@ CODES: dict[str, dict[str, Code]] = {
             "An operator has no derivative, or a tensor none that is asked for.",
             "tx.grad(tx.op('op f(X: f32[N]) -> Y: bool[N] { Y[i] = X[i] > 0 }'))",
         ),
+        "scan": Code(
+            "The body of a loop holds what no recurrence can.",
+            "tx.scan(lambda c, x: (tx.ops.sort(c), x), tx.zeros(3), np.ones((2, 3)))",
+        ),
+        "cond": Code(
+            "A side of a choice holds what cannot stand under a condition.",
+            "tx.jit(lambda x: tx.cond(x[0] > 0, tx.ops.sort, lambda x: x, x))(np.ones(3))",
+        ),
         "vmap": Code(
             "An operator cannot be mapped along these axes.",
             "tx.vmap(tx.op('op f(X: f32[*S]) -> Y: f32[*S] { Y[*s] = 2 * X[*s] }'), in_axes=1)",

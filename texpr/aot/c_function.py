@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from texpr.ir.expr import Expr, Tensor
-from texpr.ir.extern import extern_symbol
+from texpr.ir.extern import extern_symbol, why_in_process
 from texpr.ir.loop import Alloc, ExternCall, Kernel
 from texpr.ir.printing.expr import show
 from texpr.ir.traverse import statements
@@ -154,6 +154,13 @@ def _externs(kernel: Kernel) -> list[str]:
     each, outermost first.
     """
     calls = {extern_symbol(s): s for s in kernel.body if isinstance(s, ExternCall)}
+    for call in calls.values():
+        if (why := why_in_process(call.name)) is not None:
+            raise CompileError(
+                f"`{kernel.name}` cannot be saved: {why}",
+                code="save",
+                help="tx.scan, which has a number of steps, can be saved",
+            )
     return [
         line
         for name, call in calls.items()

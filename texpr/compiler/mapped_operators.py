@@ -16,43 +16,19 @@ from texpr.passes.tensor.batch_axis import Place
 from texpr.passes.tensor.batch_axis import vmap as mapped_program
 from texpr.support.errors import CallError
 from texpr.support.spelling import counted
-from texpr.support.suggest import did_you_mean, known_arguments
+from texpr.support.suggest import did_you_mean
 
 InAxes = int | None | Sequence[Place] | Mapping[str, Place]
 OutAxes = int | None | Sequence[Place]
 
 
-@known_arguments
-def vmap(operator: Op, in_axes: InAxes = 0, out_axes: OutAxes = 0) -> Op:
-    """Operator for several examples at once: its equations with one more index.
+def map_operator(operator: Op, in_axes: InAxes = 0, out_axes: OutAxes = 0) -> Op:
+    """`tx.vmap` of an operator.
 
-    `tx.vmap(op)(stack(xs))` is `stack([op(x) for x in xs])`, bit for bit by the reference meaning.
-    The result is an operator again: it prints as text, and `grad`, `vjp`, `jvp`, schedules and
-    `vmap` take it. What depends on no mapped input is computed once, and inputs that all examples
-    share are not copied. Constants such as `axis` count the dimensions of one example. An operator
-    of the runtime (`extern`) is called once for each example.
-
-    Args:
-        in_axes: the dimension of each input that the examples lie along; None for an input that all
-            share. An int for all inputs, a tuple in their order, or a dict by name, in which others
-            are shared. Negative ones count from the end.
-        out_axes: where the dimension of the examples stands in each output; an int for all of them,
-            or a tuple. None is for outputs that depend on no mapped input.
     Raises:
         CallError: axes that are none, or not as many as there are inputs or outputs; no input is
             mapped.
-        CheckError: a tensor has no such dimension; it is inside of a pack; an operator of the
-            runtime is native code alone.
-    Example:
-        >>> dot = tx.op("op dot(A: f32[N], B: f32[N]) -> C: f32 { C = sum(k: A[k] * B[k]) }")
-        >>> rows = tx.vmap(dot, in_axes=(0, None))
-        >>> print(rows)
-        op dot_vmap(A: f32[Batch, N], B: f32[N]) -> C: f32[Batch] {
-          C[b] = sum(k: A[b, k] * B[k])
-        }
-        <BLANKLINE>
-        >>> rows(np.float32([[1, 2], [3, 4]]), np.float32([1, 1])).tolist()
-        [3.0, 7.0]
+        CheckError: the operator cannot be mapped along them.
     """
     base = signature_of(operator)
     return mapped(operator, in_axes_of(base, in_axes), out_axes_of(base, out_axes))
@@ -79,10 +55,10 @@ def in_axes_of(base: Signature, axes: InAxes) -> tuple[tuple[str, Place], ...]:
     """The axis of each input, by name.
 
     Raises:
-        CallError: see `vmap`.
+        CallError: see `map_operator`.
     """
     names = [p.name for p in base.inputs]
-    if axes is None or _is_axis(axes):
+    if axes is None or is_axis(axes):
         found: dict[str, Place] = dict.fromkeys(names, axes)  # type: ignore[arg-type]
     elif isinstance(axes, Mapping):
         for name in axes:
@@ -100,7 +76,7 @@ def in_axes_of(base: Signature, axes: InAxes) -> tuple[tuple[str, Place], ...]:
         found = dict(zip(names, axes)) | dict.fromkeys(names[len(axes) :])
     else:
         raise _no_axes("in_axes", axes)
-    if not all(v is None or _is_axis(v) for v in found.values()):
+    if not all(v is None or is_axis(v) for v in found.values()):
         raise _no_axes("in_axes", axes)
     if all(v is None for v in found.values()):
         raise CallError(
@@ -115,21 +91,22 @@ def out_axes_of(base: Signature, axes: OutAxes) -> tuple[Place, ...]:
     """The axis of each output.
 
     Raises:
-        CallError: see `vmap`.
+        CallError: see `map_operator`.
     """
     names = [p.name for p in base.outputs]
-    if axes is None or _is_axis(axes):
+    if axes is None or is_axis(axes):
         return (axes,) * len(names)  # type: ignore[return-value]
     if not isinstance(axes, Sequence) or isinstance(axes, str):
         raise _no_axes("out_axes", axes)
     if len(axes) != len(names):
         raise _wrong_number("out_axes", axes, base.name, "output", names)
-    if not all(v is None or _is_axis(v) for v in axes):
+    if not all(v is None or is_axis(v) for v in axes):
         raise _no_axes("out_axes", axes)
     return tuple(axes)
 
 
-def _is_axis(value: Any) -> bool:
+def is_axis(value: Any) -> bool:
+    """True for a number of an axis."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 

@@ -30,6 +30,7 @@ Constants = Sequence[tuple[str, object]]
 Address = int | Callable[[tuple[str, ...], tuple[int, ...]], int | None]
 _FUNCTIONS: dict[str, Callable[..., object]] = {}
 _ADDRESSES: dict[str, Address] = {}
+_IN_PROCESS: dict[str, str] = {}
 _OF_ROWS: set[Callable[..., object]] = set()
 
 
@@ -107,6 +108,16 @@ def function_of(name: str) -> Callable[..., object] | None:
 def is_native_alone(name: str) -> bool:
     """True if native code computes an operator, and no function."""
     return name in _ADDRESSES and name not in _FUNCTIONS
+
+
+def keep_in_process(name: str, why: str) -> None:
+    """Say of an operator that no symbol stands for it in files: its code is this process's own."""
+    _IN_PROCESS[name] = why
+
+
+def why_in_process(name: str) -> str | None:
+    """The reason for which an operator cannot be saved, if there is one."""
+    return _IN_PROCESS.get(name)
 
 
 def works_along_rows(function: Callable[..., object]) -> None:

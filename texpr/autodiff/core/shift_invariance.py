@@ -130,7 +130,10 @@ def _is_same(equation: Equation | Invoke, answers: dict[Tensor, Answer]) -> bool
         return all(answers.get(t, SAME) == SAME for t in equation.args)
     around = [*equation.indices, *([] if equation.where is None else [equation.where])]
     places = tensors(*around, *equation.axes)
-    return all(answers.get(t, SAME) == SAME for t in places) and _of_value(equation.value, answers) in (SAME, ZERO)
+    return all(answers.get(t, SAME) == SAME for t in places) and _of_value(equation.value, answers) in (
+        SAME,
+        ZERO,
+    )
 
 
 def _reads(equation: Equation | Invoke) -> Sequence[Tensor]:

@@ -59,7 +59,10 @@ class Capture:
         stopped: results through which no gradient flows.
         sources: objects such as modules that the program was made by. It is theirs as long as their
             structure stays what it is.
+        depth: how many captures of functions this one is inside of.
     """
+
+    depth = 0
 
     def __init__(self, name: str = "graph") -> None:
         self.name = name

@@ -24,6 +24,7 @@ class CaptureLike(Protocol):
     inputs: list[Tensor]
     variables: dict[Any, Tensor]
     constants: dict[Tensor, np.ndarray]
+    depth: int
     equations: list[Equation | Invoke]
 
     def made_by(self, source: Any) -> AbstractContextManager[None]:

@@ -70,6 +70,9 @@ class Symbolic(ArrayMethods):
     def __texpr_call__(
         self, operator: Op, inputs: Mapping[str, object], constants: Mapping[str, object]
     ) -> object:
+        depth = self.capture.depth
+        if any(isinstance(value, Symbolic) and value.capture.depth > depth for value in inputs.values()):
+            return NotImplemented  # the function inside takes this tensor as an input
         return self.capture.apply(operator, inputs, constants)
 
     def own(self) -> Symbolic:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from texpr.graph.arrays import array_functions
 from texpr.graph.lazy import evaluation
+from texpr.graph.lazy.control_flow import cond, scan, while_loop
 from texpr.graph.lazy.creation import (
     arange,
     cat,
@@ -36,6 +37,7 @@ from texpr.graph.lazy.jit_function import Jitted, jit
 from texpr.graph.lazy.lazy_tensor import Tensor, no_grad
 from texpr.graph.lazy.making import as_tensor, from_dlpack, tensor
 from texpr.graph.lazy.random_numbers import manual_seed, rand, randint, randn, randperm
+from texpr.graph.lazy.vmap import vmap
 
 if TYPE_CHECKING:
 
@@ -53,6 +55,7 @@ __all__ = [
     "as_tensor",
     "cat",
     "concat",
+    "cond",
     "empty",
     "empty_like",
     "eye",
@@ -71,9 +74,12 @@ __all__ = [
     "randint",
     "randn",
     "randperm",
+    "scan",
     "stack",
     "tensor",
+    "vmap",
     "where",
+    "while_loop",
     "zeros",
     "zeros_like",
 ]
