@@ -203,8 +203,8 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *
 
     With a number of Python, or a lazy tensor outside of every traced function, only the function
     that is chosen runs. While a program is captured both run once, on tensors without values, and
-    become equations under the condition: where it does not hold, nothing is read but what sums of
-    products need, and no gradient flows, whatever values there would be.
+    become equations under the condition. Where it does not hold, nothing is read but what sums of
+    products need. No gradient flows there, whatever values there would be.
 
     Args:
         pred: one boolean.
