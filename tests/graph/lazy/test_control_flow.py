@@ -39,7 +39,7 @@ def looped(f: Step, c: Any, xs: Any, count: int, reverse: bool) -> tuple[Any, An
     return c, None if ys[0] is None else tx.stack(ys)
 
 
-@settings(max_examples=24)
+@settings(max_examples=10)
 @given(st.sampled_from(sorted(BODIES)), st.integers(1, 5), st.booleans(), st.booleans())
 def test_scan(name: str, count: int, reverse: bool, traced: bool):
     """The values and the gradients of a loop in Python."""

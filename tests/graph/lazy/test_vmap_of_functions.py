@@ -32,7 +32,7 @@ def stacked(f: Callable[[Any], Any], xs: np.ndarray, axis: int) -> np.ndarray:
     return np.stack([f(tx.tensor(x)).numpy() for x in np.moveaxis(xs, axis, 0)])
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(st.sampled_from(sorted(FUNCTIONS)), st.integers(0, 2), st.integers(1, 3))
 def test_one_after_the_other(name: str, axis: int, count: int):
     f, xs = FUNCTIONS[name], np.moveaxis(random.standard_normal((count, 3, 2)), 0, axis)
@@ -88,6 +88,17 @@ def test_the_same_function_is_compiled_once():
     assert f(np.zeros((2, 3))).node is None or f(np.zeros((2, 3))).node.program is not None
     a, b = f(tx.ones((2, 3))), f(tx.zeros((2, 3)))
     assert a.node.program is b.node.program and first.shape == (2, 3)
+
+
+def test_compiled_functions_and_operators_of_tensors():
+    x = random.standard_normal((3, 4))
+    f = tx.jit(lambda v: (v * 2).sum())
+    wanted = (x * 2).sum(1)
+    np.testing.assert_allclose(tx.vmap(f)(x).numpy(), wanted)
+    np.testing.assert_allclose(tx.jit(tx.vmap(f))(x).numpy(), wanted)
+    t = tx.tensor(x, requires_grad=True)
+    (tx.vmap(tx.ops.softmax)(t) * x).sum().backward()
+    assert t.grad is not None and t.grad.shape == (3, 4)
 
 
 def assigns(x: Any) -> Any:

@@ -20,9 +20,9 @@ from texpr.graph.lazy.inner_functions import (
     name_of,
     traced,
 )
-from texpr.graph.lazy.lazy_tensor import Tensor
 from texpr.graph.lazy.making import tensor
 from texpr.graph.lazy.pytrees import Tree, flattened
+from texpr.graph.lazy.tracing import Number
 from texpr.graph.lazy.unbounded_loops import loop_program
 from texpr.graph.passes.flatten_calls import flatten
 from texpr.ir.dtypes import BOOL
@@ -109,7 +109,7 @@ def _stable(
         outputs = body.program.outputs[: len(carried)]
         if all(x.dtype == o.dtype for x, o in zip(carried, outputs)):
             break
-        carried = [x.astype(o.dtype) if getattr(x, "weak", False) else x for x, o in zip(carried, outputs)]
+        carried = [x.astype(o.dtype) if _spec(x).weak else x for x, o in zip(carried, outputs)]
     for x, o in zip(carried, body.program.outputs):
         shape = tuple(int(s.value) for s in o.shape)  # type: ignore[attr-defined]
         if x.dtype != o.dtype or tuple(x.shape) != shape:
@@ -177,24 +177,11 @@ def _operands(what: str, value: Any) -> tuple[list[Any], Tree]:
         return [], Tree(tuple)
     leaves: list[Any] = []
     tree = flattened(value, leaves)
-    return [_weak(x) if is_number(x) else as_operand(what, x) for x in leaves], tree
-
-
-class _Weak(Tensor):
-    """A number of Python: it takes the dtype of what it meets."""
-
-    __slots__ = ("weak",)
-
-
-def _weak(x: Any) -> Tensor:
-    value = np.asarray(x)
-    found = _Weak((), tensor(value).dtype, value)
-    found.weak = True
-    return found
+    return [Number(np.asarray(x)) if is_number(x) else as_operand(what, x) for x in leaves], tree
 
 
 def _spec(x: Any) -> Spec:
-    return Spec(tuple(x.shape), x.dtype, bool(getattr(x, "weak", False)))
+    return Spec(tuple(x.shape), x.dtype, isinstance(x, Number) or bool(getattr(x, "weak", False)))
 
 
 @known_arguments
@@ -236,7 +223,7 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *
     symbolic = any(isinstance(x, Symbolic) for x in (condition, *leaves))
     if active_capture.get() is None and not symbolic:
         return (true_fn if bool(condition) else false_fn)(*operands)
-    given = [_weak(x) if is_number(x) else as_operand("cond", x) for x in leaves]
+    given = [Number(np.asarray(x)) if is_number(x) else as_operand("cond", x) for x in leaves]
     sides = [_side(f, tree, given) for f in (true_fn, false_fn)]
     _check_alike(true_fn, false_fn, *sides)
     first, second = sides

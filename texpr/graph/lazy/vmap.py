@@ -79,7 +79,7 @@ def vmap(function: Any, in_axes: InAxes = 0, out_axes: OutAxes = 0) -> Any:
             help="tx.vmap(tx.ops.softmax), or tx.vmap(lambda x: x * x)",
         )
 
-    @functools.wraps(function)
+    @functools.wraps(function, updated=())  # a compiled function holds what it was compiled to
     def mapped(*args: Any, **kwargs: Any) -> Any:
         return _call(function, in_axes, out_axes, args, kwargs)
 

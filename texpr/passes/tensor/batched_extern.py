@@ -38,6 +38,8 @@ def batched_extern(program: Program, mapped: Sequence[bool]) -> Program:
         )
     pattern = "" if all(mapped) else "_" + "".join("01"[m] for m in mapped)
     name, size = f"{program.name}_vmap{pattern}", Var(_free(program))
+    while name not in _BATCHED and function_of(name) is not None:
+        name += "_"  # somebody else's
     _BATCHED[name] = program.name, tuple(mapped)
     register_extern(name, partial(_each, program.name, tuple(mapped), len(program.outputs)))
     inputs = tuple(_longer(t, size) if m else t for t, m in zip(program.inputs, mapped))
