@@ -301,6 +301,22 @@ op f(X: f32[A, B, N]) -> P: i64[A, B, N] in 0..N {
     np.testing.assert_array_equal(operator(x), np.argsort(x, -1, kind="stable"))
 
 
+def test_orders_of_several_ranks_in_one_kernel():
+    """Each has code of its own."""
+    operator = tx.op(
+        """extern op argsort_rows(X: f32[*S, N]) -> p: i64[*S, N] in 0..N distinct
+op f(X: f32[A, N], Y: f32[A, B, N]) -> (P: i64[A, N], Q: i64[A, B, N]) {
+  p = argsort_rows(X)
+  q = argsort_rows(Y)
+  P[a, i] = p[a, i]
+  Q[a, b, i] = q[a, b, i]
+}"""
+    )
+    x, y = (random.standard_normal(s).astype("f4") for s in ((2, 5), (2, 3, 5)))
+    for found, of in zip(operator(x, y), (x, y)):
+        np.testing.assert_array_equal(found, np.argsort(of, -1, kind="stable"))
+
+
 def test_pickles_and_identity():
     matmul = tx.op(TEXTS["product"])
     mapped = tx.vmap(matmul, (0, None))

@@ -137,6 +137,7 @@ def is_extern(program: Program) -> bool:
 
 def extern_call(call: Invoke, equation: int) -> ExternCall:
     """The statement that computes a call of an extern operator."""
+    apart = all(n == 1 for group in joined_extents(call) for n in group)
     constants = tuple((n, v) for n, v in call.program.constants if isinstance(v, int | float | bool))
     return ExternCall(
         call.program.name,
@@ -145,6 +146,7 @@ def extern_call(call: Invoke, equation: int) -> ExternCall:
         constants,
         extern_effect(call.args, call.targets, equation),
         equation,
+        () if apart else tuple(t.rank for t in (*call.args, *call.targets)),
     )
 
 
@@ -203,8 +205,11 @@ def passed(kernel: Kernel) -> dict[Tensor, ExternCall]:
 
 
 def extern_symbol(call: ExternCall) -> str:
-    """The symbol that compiled code calls: the name, the inputs' dtypes and the constants."""
+    """The symbol that compiled code calls: the name, the inputs' dtypes, the constants, and the
+    ranks where a pack takes several dimensions.
+    """
     words = [call.name, *(t.dtype.name for t in call.inputs), *(f"{n}_{v}" for n, v in call.constants)]
+    words += [f"of_{'_'.join(map(str, call.ranks))}"] if call.ranks else []
     text = "_".join(words).replace("-", "m").replace("+", "").replace(".", "p")
     return f"texpr_extern_{text}"
 

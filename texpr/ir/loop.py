@@ -183,6 +183,8 @@ class ExternCall(Stmt):
         effect: loops that read and write as much: what proofs see of the call. No part of the
             kernel that steps and passes see.
         equation: position in the program of the call; -1 for none.
+        ranks: of the arrays, where a pack of the declaration takes several dimensions of the caller:
+            code for these is other code.
     """
 
     name: str
@@ -191,6 +193,7 @@ class ExternCall(Stmt):
     constants: tuple[tuple[str, int | float | bool], ...] = ()
     effect: tuple[For | Store, ...] = ()
     equation: int = 0
+    ranks: tuple[int, ...] = ()
 
 
 @node

@@ -244,7 +244,9 @@ def _tensors(node: Node, below: list[tuple[Tensor, ...]]) -> tuple[Tensor, ...]:
 
 def equal(a: object, b: object) -> bool:
     """The same structure, up to the names of bound variables, the identity of tensors (compared by
-    name), the hints of stores and where kernels are from."""
+    name), the hints of stores, where kernels are from, and the ranks of extern calls, which their
+    tensors have.
+    """
     partner: dict[object, object] = {}
     stack = [(a, b)]
     while stack:
@@ -273,7 +275,11 @@ def equal(a: object, b: object) -> bool:
     return True
 
 
-_NOT_COMPARED: dict[type, tuple[str, ...]] = {Store: ("span", "at"), Kernel: ("span", "program")}
+_NOT_COMPARED: dict[type, tuple[str, ...]] = {
+    Store: ("span", "at"),
+    Kernel: ("span", "program"),
+    ExternCall: ("span", "ranks"),
+}
 
 
 def identical(a: Node, b: Node) -> bool:
