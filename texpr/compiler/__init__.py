@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from texpr.compiler.derived_operators import grad, jvp, register_vjp, vjp
     from texpr.compiler.fallback import fallbacks
     from texpr.compiler.kernels.compiled_kernel import CompiledKernel
-    from texpr.compiler.mapped_operators import map_operator
     from texpr.compiler.op import Op, interpret, load, op
     from texpr.compiler.pass_pipeline import build
     from texpr.compiler.schedule import Schedule, schedule
@@ -35,7 +34,6 @@ __all__ = [
     "interpret",
     "jvp",
     "load",
-    "map_operator",
     "op",
     "register_extern",
     "register_vjp",

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
 from texpr.compiler import Op
-from texpr.compiler.mapped_operators import InAxes, OutAxes, is_axis, map_operator
 from texpr.graph.lazy.inner_functions import Spec, apply, as_operand, interned, is_number, name_of, traced
+from texpr.graph.lazy.mapped_operators import InAxes, OutAxes, is_axis, map_operator
 from texpr.graph.lazy.pytrees import flattened
 from texpr.ir.tensor import Program
 from texpr.passes.tensor.batch_axis import vmap as mapped_program
