@@ -285,3 +285,22 @@ def test_the_kernel_of_constant_weights_is_that_of_others(m: int, n: int):
     plain, kept = (tx.schedule(PRODUCT, **given).auto(constant=names) for names in ((), ["B"]))
     kept.certificate()
     np.testing.assert_array_equal(kept.compile()(a, b), plain.compile()(a, b))
+
+
+KEPT = tx.op("""op kept(W: f32[K, C], V: f32[C, T]) -> M: f32[K, T] {
+  let U: f32[2*K, C]
+  U[2*k, c] = exp(W[k, c])
+  U[2*k + 1, c] = W[k, c]
+  M[k, t] = sum(c: (U[2*k, c] - U[2*k + 1, c]) * V[c, t])
+}""")
+
+
+def test_temporaries_of_constants_in_parts_are_kept():
+    """What several nests compute of weights alone stays in front of all loops, and is kept."""
+    schedule = tx.schedule(KEPT, K=24, C=32, T=16).auto(constant=["W"])
+    assert 'compute_at("U' not in schedule.script().replace('compute_at("U.0", "U.1', "")
+    kernel = with_prepacking(prepared(schedule.kernel, NATIVE), {"W"})
+    assert [t.name for t in kernel.prepacked] == ["U", "prepacked"]
+    assert not with_prepacking(prepared(schedule.kernel, NATIVE), {"V"}).prepacked
+    w, v = (RNG.standard_normal(s).astype(np.float32) for s in ((24, 32), (32, 16)))
+    np.testing.assert_allclose(schedule.compile()(w, v), tx.interpret(KEPT, w, v), rtol=1e-5, atol=1e-5)

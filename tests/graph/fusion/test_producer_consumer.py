@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import texpr as tx
-from texpr import ops
+from texpr import nn, ops
 from texpr.graph import Capture, Plan, Symbolic, Variable
 from texpr.ir.dtypes import F32, I64
 from texpr.ir.printing.tensor import show_program
@@ -331,3 +331,27 @@ def test_weights_that_are_used_twice(of: str, fused: bool):
     for found, expected in zip(plan(*given), tx.interpret(op, *given), strict=True):  # type: ignore[call-overload]
         np.testing.assert_allclose(found, expected, rtol=1e-5)
     assert any("scores are for the sums" in d.reason for d in plan.decisions) == fused
+
+
+def test_what_ends_a_sum_by_way_of_another_is_not_done_again_by_each_reader():
+    """`silu` of a convolution with a bias, which two read: its exponentials are computed once."""
+    convolution = nn.Conv2d(8, 8, 1)
+
+    def squeezed(x: tx.Tensor) -> tx.Tensor:
+        y = convolution(x)
+        y = y * y.sigmoid()
+        return y.mean((2, 3), keepdim=True) * y
+
+    capture = Capture("squeezed")
+    x = capture.input("x", (1, 8, 24, 24), F32)
+    with capture:
+        plan = Plan(capture, [squeezed(x)])
+    assert sum(k.count("sigmoid(") for k in kernels(plan)) == 1
+    (made,) = (
+        d
+        for d in plan.decisions
+        if d.kind == "epilogue" and d.tensor.startswith("conv2d") and d.readers[0].startswith("mul")
+    )
+    assert made.fused
+    again = [d for d in plan.decisions if d.kind == "inline" and d.tensor == made.readers[0]]
+    assert [d.fused for d in again] == [False]

@@ -5,8 +5,9 @@ read.
 from __future__ import annotations
 
 from texpr.autoschedule.core.cost_model import COSTS
+from texpr.ir.affine import linear
 from texpr.ir.build import integer, product
-from texpr.ir.expr import Call, Div, Expr, FloorDiv, Mod, Pow, Read, Tensor, Var
+from texpr.ir.expr import Call, Div, Expr, FloorDiv, Mod, Pow, Read, Select, Tensor, Var
 from texpr.ir.loop import For, If, Kernel, Store
 from texpr.ir.machine import Machine
 from texpr.ir.traverse import children, equal, kept_statements, mentions, users, variables, walk
@@ -39,6 +40,8 @@ def should_inline(kernel: Kernel, tensor: Tensor, machine: Machine) -> bool:
             continue
         if s is producer or iterations(above) > iterations(around):
             return False
+        if isinstance(producer.value, Select) and any(_is_strided(above, r) for r in reads):
+            return False  # conditions of elements that lie apart: none holds for a vector of them
         uses += len(_distinct(reads))
         in_rows &= above[:1] != around[:1] and all(_is_in_rows(above, r.indices) for r in reads)
     if uses and operations(producer.value) > COSTS.longest_inlined:
@@ -55,6 +58,12 @@ def _is_in_rows(above: tuple[For | If, ...], indices: tuple[Expr, ...]) -> bool:
     """
     loops = [n for n in above if isinstance(n, For)]
     return len(loops) > 1 and len(indices) > 1 and indices[0] is loops[0].var
+
+
+def _is_strided(above: tuple[For | If, ...], read: Read) -> bool:
+    """True if iterations of the innermost loop read elements that lie apart in a row."""
+    loops = [n for n in above if isinstance(n, For)]
+    return bool(loops and read.indices) and abs(linear(read.indices[-1]).coefficient(loops[-1].var)) > 1
 
 
 def _exceeds_caches(tensor: Tensor, machine: Machine, shape: tuple[Expr, ...]) -> bool:

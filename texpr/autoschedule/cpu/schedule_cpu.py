@@ -144,7 +144,7 @@ def _group_nests(builder: ScheduleBuilder, nests: list[tuple[Nest, Scheduled]]) 
 def _user(builder: ScheduleBuilder, nest: Nest, loops: list[LoopHandle], groups: list[Group]) -> Group | None:
     """The group in whose loops the nest is computed from now on."""
     tensors = {t.name for t in (*builder.kernel.temporaries, *builder.kernel.outputs)}
-    if nest.label.partition(".")[0] not in tensors:
+    if nest.label.partition(".")[0] not in tensors or builder.is_kept(nest.main.tensor):
         return None
     return next((g for g in reversed(groups) if _try_compute_at(builder, nest, loops, g)), None)
 

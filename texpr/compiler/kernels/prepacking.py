@@ -28,16 +28,10 @@ def with_prepacking(final: Kernel, constants: Set[str]) -> Kernel:
     Args:
         constants: names of inputs.
     """
-    known = {t for t in final.inputs if t.name in constants}
-    kept: list[Tensor] = []
-    first: list[Stmt] = []
-    for s in final.body if known else ():
-        written = _written(s)
-        if written and written <= _private(final, s) and _read(s) <= known | {*kept} | written:
-            kept += sorted(written, key=lambda t: t.name)
-            first.append(s)
-    if not kept:
+    first = _constant_nests(final, {t for t in final.inputs if t.name in constants})
+    if not first:
         return final
+    kept = sorted({t for s in first for t in _written(s)}, key=lambda t: t.name)
     zero, one = Const(0, dtype=U8), Const(1, dtype=U8)
     missing = Compare("==", Read(DONE, (index(0),)), zero)
     guarded = If(missing, (*first, Store(DONE, (index(0),), one, equation=-1)))
@@ -50,10 +44,17 @@ def prepacked_bytes(final: Kernel) -> tuple[int, ...]:
     return tuple(map(stride_of, final.prepacked))
 
 
-def _private(final: Kernel, nest: Stmt) -> set[Tensor]:
-    """The temporaries of known size that nothing but a nest of loops writes."""
-    others = {t for s in final.body if s is not nest for t in _written(s)}
-    return {t for t in final.temporaries if t not in others and integer(product(t.shape)) is not None}
+def _constant_nests(final: Kernel, known: Set[Tensor]) -> list[Stmt]:
+    """The nests that compute temporaries of known size from known inputs, and from each other."""
+    nests = list(final.body) if known else []
+    while True:
+        others = {t for s in final.body if not any(s is n for n in nests) for t in _written(s)}
+        own = {t for s in nests for t in _written(s)} & {*final.temporaries} - others
+        kept = {t for t in own if integer(product(t.shape)) is not None}
+        left = [s for s in nests if _written(s) and _written(s) <= kept and _read(s) <= known | kept]
+        if len(left) == len(nests):
+            return nests
+        nests = left
 
 
 def _written(s: Stmt) -> set[Tensor]:

@@ -10,21 +10,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from texpr.graph.execution.placement import Placement
-from texpr.graph.fusion.producer_consumer import fuse
+from texpr.graph.fusion.producer_consumer import Decision, fuse
 from texpr.graph.lowering import plan_cache
 from texpr.graph.lowering.launch_sequence import Launches, make_launches
-from texpr.graph.passes import FUSE, IN_PLACE, SWEEP, apply_laws, optimize
+from texpr.graph.passes import FUSE, IN_PLACE, SWEEP, WINOGRAD, apply_laws, optimize
 from texpr.ir.expr import Tensor
 from texpr.ir.tensor import Program
+from texpr.runtime import gpu
 from texpr.support.frozen_dataclass import frozen
 from texpr.support.late import late
 from texpr.support.options import current
 
 if TYPE_CHECKING:
-    from texpr.graph.fusion import materialize, operand_transposes
+    from texpr.graph.fusion import materialize, operand_transposes, winograd
 else:
     materialize = late("texpr.graph.fusion.materialize")
     operand_transposes = late("texpr.graph.fusion.operand_transposes")
+    winograd = late("texpr.graph.fusion.winograd")
 
 
 @frozen
@@ -108,6 +110,9 @@ def _lower(
     if "algebra" not in disabled:
         better = apply_laws(better, settings.reassociate)
     better, layouts = operand_transposes.transpose_recurrence_operands(better)
+    tiled: list[Decision] = []
+    if placement.name == gpu.HOST and WINOGRAD not in disabled:
+        better, tiled = winograd.with_winograd(better, prepacked)
     sweeps = placement.sweeps and SWEEP not in disabled
     made = make_launches(better, True, sweeps, placement.kernel, prepacked)
-    return better, Launches(made.order, made.views, (*stored, *decisions, *layouts, *made.decisions))
+    return better, Launches(made.order, made.views, (*stored, *decisions, *layouts, *tiled, *made.decisions))

@@ -43,7 +43,8 @@ class Decision:
     """The decision to fuse a tensor into its readers, or not, with the reason.
 
     Attributes:
-        kind: `keep`, `inline`, `parts`, `epilogue`, `layout`, `together`, `sweep` or `over`.
+        kind: `keep`, `inline`, `parts`, `epilogue`, `layout`, `winograd`, `together`, `sweep` or
+            `over`.
         tensor: what is computed.
         readers: the tensors that are computed from it.
         saved: bytes that need not move.
@@ -286,10 +287,7 @@ class Fusion:
             return no("a product takes it as an operand, again and again")
         if any(operations(r.value) + cost > MOST_OPERATIONS for r in readers):
             return no("the reader is long as it is")
-        ends = (self._reduction_read_by(producer, t) for t in reads(producer))
-        if (extra or len(found) > 1) and any(
-            e is not None and self._is_only_reader(e, producer) for e in ends
-        ):
+        if (extra or len(found) > 1) and self._ends_reduction(producer):
             return no("it ends a reduction, and would be done again by each reader")
         if extra and cost > COSTS.store_and_load and _consumed_row_by_row(producer, readers):
             return no("its rows are used in turn, by the kernel that computes them")
@@ -375,10 +373,24 @@ class Fusion:
             e is reader for e in self._graph.readers(producer.target)
         )
 
+    def _ends_reduction(self, equation: Equation) -> bool:
+        """True if an equation alone reads a reduction, element by element, or what ends one."""
+        for tensor in reads(equation):
+            producer = self._read_by_element(equation, tensor)
+            if producer is not None and self._is_only_reader(producer, equation):
+                if is_reduction(producer) or self._ends_reduction(producer):
+                    return True
+        return False
+
     def _reduction_read_by(self, equation: Equation, tensor: Tensor) -> Equation | None:
         """The reduction that defines a tensor, if the equation reads it element by element."""
+        producer = self._read_by_element(equation, tensor)
+        return producer if producer is not None and is_reduction(producer) else None
+
+    def _read_by_element(self, equation: Equation, tensor: Tensor) -> Equation | None:
+        """The definition of a tensor, if the equation reads it element by element."""
         producer = self._graph.definition(tensor)
-        if producer is None or not is_reduction(producer) or tensor in reads(producer):
+        if producer is None or tensor in reads(producer):
             return None
         found = uses(equation, tensor)
         same = equal(tensor.shape, equation.target.shape) and equation.target in definitions([equation])

@@ -50,6 +50,7 @@ __all__ = [
     "LAWS",
     "PASSES",
     "SWEEP",
+    "WINOGRAD",
     "Law",
     "Stage",
     "apply_laws",
@@ -102,6 +103,9 @@ share a loop; with fusion.
 
 IN_PLACE = "in_place"
 """The name of what computes tensors in the memory of others that are not needed any more."""
+WINOGRAD = "winograd"
+"""The name of what computes convolutions with constant weights in tiles, with fewer products; with
+fusion."""
 
 
 def check_names(names: Collection[str]) -> None:
@@ -110,7 +114,7 @@ def check_names(names: Collection[str]) -> None:
     Raises:
         CallError: such a name.
     """
-    known = [s.name for s in PASSES if s.optional] + [FUSE, SWEEP, IN_PLACE]
+    known = [s.name for s in PASSES if s.optional] + [FUSE, SWEEP, IN_PLACE, WINOGRAD]
     for name in names:
         if name not in known:
             raise CallError(

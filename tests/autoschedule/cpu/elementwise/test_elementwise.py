@@ -20,3 +20,15 @@ def test_rows_of_data_are_cut_for_lanes_alone(place: str, lanes: bool):
     steps = [str(s) for s in auto(tx.schedule(tx.op(ROWS.format(place=place))).kernel, WIDE)[0]]
     assert any(s.startswith('split("Y.1.k"') for s in steps) == lanes
     assert ('vectorize("Y.1.ki")' in steps) == lanes
+
+
+@pytest.mark.parametrize("step, inlined", [(1, True), (4, False)])
+def test_a_padded_row_that_is_read_with_steps_is_stored(step: int, inlined: bool):
+    """Its conditions would be asked for each lane."""
+    operator = tx.op(f"""op apart(X: f32[C, 60]) -> Y: f32[C, 15] {{
+      let P: f32[C, 64]
+      P[c, i] = X[c, i - 1 | 0]
+      Y[c, x] = P[c, {step}*x + 1] * 2  for x in 0..15
+    }}""")
+    s = tx.schedule(operator, C=40).auto("x86-64-v3")
+    assert ('inline("P")' in s.script()) == inlined

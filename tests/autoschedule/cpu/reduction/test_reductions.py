@@ -84,3 +84,15 @@ def test_places_are_as_narrow_as_they_may_be(dtype: str, n: int, place: str):
         x[last] = 1
         assert operator(x) == last
     assert operator(np.full((n, 1), np.iinfo(x.dtype).max if x.dtype.kind in "iu" else np.inf, x.dtype)) == 0
+
+
+def test_rows_of_a_packed_operand_are_one_tile():
+    """Panels of 6 rows that lie side by side: all sums of two vectors are in registers."""
+    text = """op panels(U: f32[P, C, 6], V: f32[C, T]) -> M: f32[P, 6, T] {
+      M[k, i, t] = sum(c: U[k, c, i] * V[c, t])
+    }"""
+    s = tx.schedule(tx.op(text), P=9, C=33, T=48).auto("x86-64-v3")
+    assert 'unroll("M.i")' in s.script() and 'split("M.k"' not in s.script()
+    assert all("(%rsp" not in "".join(n) for n in inner_loops(s.compile("x86-64-v3").asm))
+    longer = tx.op(text.replace("6", "9"))
+    assert 'unroll("M.i")' not in tx.schedule(longer, P=9, C=33, T=48).auto("x86-64-v3").script()

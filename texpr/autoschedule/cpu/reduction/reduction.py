@@ -80,7 +80,7 @@ class LanesOverElements:
     def apply(self, builder: ScheduleBuilder, match: _Lanes) -> Scheduled:
         """The steps."""
         nest, best = match.nest, match.lane
-        rows = _tile_loop(nest, best)
+        rows = _panel(builder, nest, best) or _tile_loop(nest, best)
         masked = builder.machine.scalable_bytes and boundary_iterations(nest, best) != (0, 0)
         longer = scalable_vectors.wanted(builder) or masked
         found = scalable_vectors.across(builder, nest, best, rows, _window(nest, rows)) if longer else None
@@ -273,6 +273,8 @@ def _tile(
     """Registers beside each other, rows of them, and what becomes of the rows that are left
     over.
     """
+    if rows is not None and rows is _panel(builder, nest, best):
+        return 2, constant_extent(rows), "peel"
     if builder.machine.vector_registers < 32:
         return 2, _few_rows(builder, nest, rows), "peel"
     if rows is not None and not builder.machine.has_indexed_fma and _is_product(nest, best, rows):
@@ -326,6 +328,27 @@ def _is_short_window(nest: Nest, rows: For) -> bool:
     last = nest.reduction[-1]
     return 1 < constant_extent(last) <= REDUCTION_COSTS.short_window and any(
         last in window_loops(nest, a, [rows]) for a in nest.accesses[1:]
+    )
+
+
+def _panel(builder: ScheduleBuilder, nest: Nest, lane: For) -> For | None:
+    """The loop over the rows of a packed operand: they lie side by side, the terms behind each
+    other, and registers hold the sums of all of them for two vectors.
+    """
+    most = (builder.machine.vector_registers - 3) // 2
+    term = nest.reduction[-1]
+    return next(
+        (
+            n
+            for n in nest.spatial
+            if 1 < constant_extent(n) <= most
+            and any(
+                (a.stride(n.var), a.stride(lane.var), a.stride(term.var)) == (1, 0, constant_extent(n))
+                for a in nest.accesses[1:]
+            )
+            and nest.reuse(n, lane) > 0
+        ),
+        None,
     )
 
 

@@ -1,0 +1,252 @@
+"""Convolutions by Winograd's method: where it is used, what it computes, what follows changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import texpr as tx
+from texpr import nn
+from texpr.graph import Capture, Plan
+from texpr.graph.fusion import winograd
+from texpr.graph.fusion.winograd import cost, moved_bytes, plain_cost, with_winograd
+from texpr.graph.fusion.winograd_operators import Tiling
+from texpr.graph.passes.flatten_calls import shape_of
+from texpr.ir.dtypes import F32, F64, DType
+from texpr.ir.interpreter.tensor import interpret
+from texpr.ir.verifier.program import verify_program
+
+RNG = np.random.default_rng(5)
+
+
+class Block(nn.Module):
+    """Two convolutions with what follows them in networks."""
+
+    def __init__(self, channels: int, filters: int) -> None:
+        super().__init__()
+        self.first = nn.Conv2d(channels, filters, 3, padding=1)
+        self.norm = nn.BatchNorm2d(filters)
+        self.second = nn.Conv2d(filters, filters, 3, padding=1, bias=False)
+
+    def forward(self, x: tx.Tensor) -> tx.Tensor:
+        y = self.norm(self.first(x)).relu()
+        return (self.second(y) + y).relu()
+
+
+def floats(*shape: int) -> np.ndarray:
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+def plan_of(module: nn.Module, shape: tuple[int, ...], dtype: DType = F32, **options) -> Plan:
+    """The plan of a call with weights that stay."""
+    capture = Capture("block")
+    x = capture.input("x", shape, dtype)
+    with capture:
+        result = module(x)
+    return Plan(capture, [result], **{"prepack": True, **options})
+
+
+def in_tiles(plan: Plan) -> int:
+    """Number of convolutions by Winograd's method."""
+    return sum(n.program.name == "winograd_product" for n in plan.launches)
+
+
+@pytest.fixture
+def everywhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Tiles whatever they cost."""
+    monkeypatch.setattr(winograd, "GAIN", 0)
+    with tx.options(cache_dir=None):  # plans on disk know nothing of it
+        yield
+
+
+def assert_near(found: np.ndarray, wanted: np.ndarray, x: np.ndarray, weight: np.ndarray) -> None:
+    """Equal but for roundings, whose size is that of the largest sum of products."""
+    largest = float(np.abs(x).max(initial=0) * np.abs(weight).sum(axis=(1, 2, 3)).max())
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=2e-6 * largest + 1e-12)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.sampled_from([(3, 4), (3, 2), (5, 2)]),
+    st.tuples(st.integers(1, 3), st.integers(1, 4), st.integers(1, 8)),
+    st.tuples(st.integers(1, 14), st.integers(1, 14)),
+    st.tuples(st.integers(0, 3), st.integers(0, 3)),
+)
+def test_the_program_in_tiles_computes_convolutions_of_any_shape(
+    tiles: tuple[int, int], counts: tuple[int, int, int], extents: tuple[int, int], padding: tuple[int, int]
+):
+    """By the interpreter, with the image, the weights and the bias as inputs."""
+    (size, outputs), (images, channels, filters) = tiles, counts
+    height, width = (max(n, size - 2 * p) for n, p in zip(extents, padding, strict=True))
+    text = f"""op layer(X: f32[{images}, {channels}, {height}, {width}], W: f32[{filters}, {channels}, {size}, {size}],
+                        b: f32[{filters}])
+      -> Y: f32[{images}, {filters}, {height + 2 * padding[0] - size + 1}, {width + 2 * padding[1] - size + 1}] {{
+      Y[n, k, y, x] = max(0, b[k] + sum(c, r, q: X[n, c, y + r - {padding[0]}, x + q - {padding[1]} | 0] * W[k, c, r, q]))
+    }}"""
+    plain = tx.op(text).program()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(winograd, "GAIN", 0)
+        patch.setattr(winograd, "TILES", {size: (outputs,)})
+        tiled, decisions = with_winograd(plain, {plain.inputs[1]})
+    verify_program(tiled)
+    assert len(decisions) == 1
+    x, weight, bias = (floats(*map(int, t)) for t in map(shape_of, plain.inputs))
+    (found,), (wanted,) = (interpret(p, [x, weight, bias]) for p in (tiled, plain))
+    assert_near(found, wanted, x, weight)
+
+
+@pytest.mark.parametrize(
+    "module, shape",
+    [
+        (nn.Conv2d(3, 7, 3, padding=1), (2, 3, 9, 14)),
+        (nn.Conv2d(5, 13, 3), (1, 5, 7, 6)),
+        (nn.Conv2d(2, 6, 5, padding=2, bias=False), (3, 2, 5, 1)),
+    ],
+)
+def test_kernels_compute_it(module: nn.Module, shape: tuple[int, ...], everywhere: None):
+    x = floats(*shape)
+    tiled, plain = plan_of(module.eval(), shape), plan_of(module, shape, disable=["winograd"])
+    assert (in_tiles(tiled), in_tiles(plain)) == (1, 0)
+    assert_near(tiled(x)[0], plain(x)[0], x, module.weight.numpy())
+
+
+def test_what_follows_a_convolution_is_computed_with_its_tiles():
+    block = Block(32, 48).eval()
+    block.norm.running_mean.data = floats(48)
+    x = floats(2, 32, 20, 23)
+    plan = plan_of(block, x.shape)
+    names = [n.program.name for n in plan.launches]
+    assert names == ["winograd_window", "winograd_product", "winograd_output"] * 2
+    (found,), (wanted,) = plan(x), plan_of(block, x.shape, disable="winograd")(x)
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=2e-5)
+    assert found.min() == 0
+
+
+def test_decisions_say_how_many_products_are_left():
+    plan = plan_of(Block(32, 48).eval(), (1, 32, 24, 24))
+    lines = [line for line in plan.explain().splitlines() if line.startswith("winograd")]
+    assert len(lines) == 2
+    assert lines[0] == "winograd weight -> relu_1: yes, 4 times fewer products, by tiles of 4 x 4"
+
+
+OTHERS = {
+    "training": (nn.Conv2d(32, 32, 3, padding=1), (1, 32, 24, 24), {"prepack": False}),
+    "strides": (nn.Conv2d(32, 32, 3, padding=1, stride=2), (1, 32, 24, 24), {}),
+    "dilation": (nn.Conv2d(32, 32, 3, padding=2, dilation=2), (1, 32, 24, 24), {}),
+    "groups": (nn.Conv2d(32, 32, 3, padding=1, groups=4), (1, 32, 24, 24), {}),
+    "one tap": (nn.Conv2d(32, 32, 1), (1, 32, 24, 24), {}),
+    "seven taps": (nn.Conv2d(32, 32, 7, padding=3), (1, 32, 24, 24), {}),
+    "rectangles": (nn.Conv2d(32, 32, (3, 1), padding=(1, 0)), (1, 32, 24, 24), {}),
+    "three channels": (nn.Conv2d(3, 32, 3, padding=1), (1, 3, 24, 24), {}),
+    "left out": (nn.Conv2d(32, 32, 3, padding=1), (1, 32, 24, 24), {"disable": "winograd"}),
+    "no fusion": (nn.Conv2d(32, 32, 3, padding=1), (1, 32, 24, 24), {"opt": 2}),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_others_are_plain_sums(name: str):
+    module, shape, options = OTHERS[name]
+    assert in_tiles(plan_of(module.eval(), shape, **options)) == 0
+
+
+def test_doubles_are_plain_sums():
+    assert in_tiles(plan_of(nn.Conv2d(32, 32, 3, padding=1).double().eval(), (1, 32, 24, 24), F64)) == 0
+
+
+def test_a_weight_that_is_computed_is_no_constant():
+    class Scaled(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.convolution = nn.Conv2d(32, 32, 3, padding=1, bias=False)
+            self.scale = nn.Parameter(np.float32(2))
+
+        def forward(self, x: tx.Tensor) -> tx.Tensor:
+            return tx.ops.conv2d(x, self.convolution.weight * self.scale, PH=1, PW=1)
+
+    module = Scaled().eval()
+    x = floats(1, 32, 24, 24)
+    plan = plan_of(module, x.shape)
+    assert in_tiles(plan) == 0
+    np.testing.assert_allclose(plan(x)[0], 2 * module.convolution(x), rtol=0, atol=2e-5)
+
+
+def test_weights_are_transformed_anew_when_they_change():
+    module = nn.Conv2d(32, 32, 3, padding=1).eval()
+    x = floats(1, 32, 24, 24)
+    plan = plan_of(module, x.shape)
+    (before,) = plan(x)
+    np.testing.assert_array_equal(plan(x)[0], before)
+    module.weight.data = 2 * module.weight.numpy()
+    module.bias.data = 2 * module.bias.numpy()
+    np.testing.assert_array_equal(plan(x)[0], 2 * before)
+
+
+def test_threads_and_batches_change_no_bit():
+    module = nn.Conv2d(32, 32, 3, padding=1).eval()
+    x = floats(3, 32, 21, 21)
+    found = {}
+    for threads in (1, 2):
+        with tx.options(threads=threads):
+            (found[threads],) = plan_of(module, x.shape)(x)
+    np.testing.assert_array_equal(found[1].view(np.uint32), found[2].view(np.uint32))
+    (alone,) = plan_of(module, x[1:2].shape)(x[1:2])
+    np.testing.assert_array_equal(alone.view(np.uint32), found[1][1:2].view(np.uint32))
+
+
+def test_an_infinity_stays_in_its_windows():
+    """Where the plain sum has one too, and in the rest of the tiles whose windows hold it."""
+    module = nn.Conv2d(32, 32, 3, padding=1).eval()
+    x = floats(1, 32, 24, 24)
+    (clean,) = plan_of(module, x.shape)(x)
+    x[0, 3, 9, 9] = np.inf
+    (found,) = plan_of(module, x.shape)(x)
+    touched = ~np.isfinite(found).all(axis=(0, 1))
+    assert touched[8:11, 8:11].all() and not touched[:8].any() and not touched[12:].any()
+    np.testing.assert_array_equal(found[..., ~touched], clean[..., ~touched])
+
+
+def test_roundings_are_those_of_a_plain_sum_twice():
+    """The root of the mean square error of 2,304 terms, beside that of the sum in f32."""
+    module = nn.Conv2d(256, 32, 3, padding=1, bias=False).eval()
+    x = floats(1, 256, 16, 16)
+    exact = nn.Conv2d(256, 32, 3, padding=1, bias=False).double().eval()
+    exact.weight.data = module.weight.numpy().astype(np.float64)
+    wanted = exact(x.astype(np.float64))
+    tiled, plain = plan_of(module, x.shape), plan_of(module, x.shape, disable="winograd")
+    errors = [float(np.sqrt(np.mean((p(x)[0] - wanted) ** 2))) for p in (tiled, plain)]
+    assert in_tiles(tiled) == 1 and errors[0] < 4 * errors[1]
+
+
+def test_models_from_files_use_it(tmp_path: Path):
+    pytest.importorskip("onnx")
+    import texpr.onnx
+
+    block = Block(32, 32).eval()
+    x = floats(1, 32, 24, 24)
+    texpr.onnx.save(block, tmp_path / "block.onnx", example=x)
+    read = texpr.onnx.load(tmp_path / "block.onnx")
+    np.testing.assert_array_equal(read(x), block(x))
+
+
+TILING = Tiling(1, 64, 56, 56, 64, 3, (1, 1), 56, 56, 4, 8, 6)
+
+
+def test_costs_count_products_and_bytes():
+    assert (TILING.tiles, TILING.panels) == (200, 11)
+    assert moved_bytes(TILING) == 4 * 36 * 200 * 128
+    assert plain_cost(TILING) > 1.5 * cost(TILING)
+    few = replace(TILING, images=1, height=4, width=4, rows=4, columns=4)
+    assert cost(few) > plain_cost(few)
+
+
+@pytest.mark.parametrize("spare, count", [(0, 1), (-1, 0)])
+def test_memory_has_a_limit(spare: int, count: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(winograd, "MOST_BYTES", 4 * 36 * 40 * 64 + spare)
+    with tx.options(cache_dir=None):  # plans on disk know nothing of it
+        assert in_tiles(plan_of(nn.Conv2d(32, 32, 3, padding=1).eval(), (1, 32, 24, 24))) == count
