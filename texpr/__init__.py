@@ -17,6 +17,7 @@ __version__ = "0.1.0"  # the one place: pyproject.toml reads it here
 import_module("texpr.support.forks")  # from here on, forks wait for imports
 
 if TYPE_CHECKING:
+    from texpr.bridges import jax as jax
     from texpr.bridges import torch as torch
     from texpr.compiler import (
         CompiledKernel,
@@ -222,6 +223,7 @@ _MODULES = {
     "array_api": "graph.array_api",
     "debug": "compiler.debug",
     "gpu": "runtime.gpu",
+    "jax": "bridges.jax",
     "torch": "bridges.torch",
 }
 """Modules that are offered under another name."""

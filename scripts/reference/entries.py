@@ -20,6 +20,8 @@ ALIASES = {
 """Names of types that a reader does not see elsewhere."""
 OPEN = {"object", "Any", "Array", "Self"}
 """Annotations that say nothing."""
+SAME_NAMES = {"tx.jax", "tx.torch"}
+"""Packages with names that `tx` has too: pages show both parts."""
 WIDTH = 86
 """Columns of a signature, which a page shows without scrolling."""
 
@@ -36,7 +38,8 @@ class Entry(NamedTuple):
 
     @property
     def short(self) -> str:
-        return self.name.rpartition(".")[2]
+        front, _, name = self.name.rpartition(".")
+        return f"{front.removeprefix('tx.')}.{name}" if front in SAME_NAMES else name
 
     @property
     def docstring(self) -> str:
@@ -161,7 +164,7 @@ def returned(given: Any) -> str:
 
 def row(each: Entry, page: str) -> str:
     """A row of an index: the name, linked, and the first sentence."""
-    return f"| [`{each.short}`]({page}#{each.short.lower()}) | {cell(read(each.docstring).first)} |"
+    return f"| [`{each.short}`]({page}#{each.short.lower().replace('.', '')}) | {cell(read(each.docstring).first)} |"
 
 
 def cell(text: str) -> str:

@@ -111,6 +111,13 @@ NN = (
         ("nn.init",),
     ),
     Page(
+        "nn/sklearn.md",
+        "Estimators",
+        "Networks as estimators of scikit-learn, which has to be installed: "
+        "[networks in scikit-learn](../../guide/scikit_learn.md).",
+        ("nn.sklearn",),
+    ),
+    Page(
         "nn/utils.md",
         "Utilities",
         "Weights in files, export to C, packed sequences, gradient clipping, parameters as a vector.",
@@ -140,6 +147,7 @@ PUBLIC = {
     "nn.callbacks": "texpr.nn.callbacks",
     "nn.data": "texpr.nn.data",
     "nn.metrics": "texpr.nn.metrics",
+    "nn.sklearn": "texpr.nn.sklearn",
     "nn.init": "texpr.nn.init",
     "nn.utils": "texpr.nn.utils",
     "nn.utils.rnn": "texpr.nn.utils.rnn",
@@ -148,6 +156,7 @@ PUBLIC = {
     "tx.gpu": "texpr.runtime.gpu",
     "tx.onnx": "texpr.onnx",
     "tx.torch": "texpr.bridges.torch",
+    "tx.jax": "texpr.bridges.jax",
 }
 """Packages whose names are public, as examples call them."""
 
@@ -299,6 +308,8 @@ GROUPS: dict[str, str] = {
     "onnx.model_export": "Models in ONNX",
     "onnx.model_errors": "Errors",
     "bridges.torch.inside_torch": "Other frameworks",
+    "bridges.jax.jax_operator": "Other frameworks",
+    "nn.sklearn.estimators": "Estimators",
     "runtime.gpu.device": "Devices",
     "runtime.gpu.array": "Devices",
     "runtime.gpu.streams": "Devices",

@@ -27,18 +27,21 @@ FOLDERS = ("docs/tutorials/", "docs/reference/operators/")
 NEEDS = {
     "docs/guide/models.md": "onnx",
     "docs/guide/editors.md": "pygments",
-    "docs/guide/inside_torch.md": "torch",  # `make bridges` runs it
+    "docs/guide/inside_jax.md": "jax",  # `make bridges` runs these
+    "docs/guide/inside_torch.md": "torch",
 }
 """Packages that pages use."""
 DEFINED = {
     "docs/guide/debugging.md": {"running", "stages", "kernel"},
     "docs/guide/editors.md": {"changed", "page"},
     "docs/guide/gradients.md": {"backward", "safe"},
+    "docs/guide/inside_jax.md": {"f", "curvature", "take"},
     "docs/guide/inside_torch.md": {"compiled", "exported", "g", "net"},
     "docs/guide/networks.md": {"Block", "Squares", "Losses", "Scale", "Cubic", "Signs", "history"},
     "docs/guide/operators.md": {"ordered"},
     "docs/guide/programs.md": {"plan", "training", "in_place", "single"},
     "docs/guide/running.md": {"kernel", "c"},
+    "docs/guide/scikit_learn.md": {"model", "search", "regressor"},
     "docs/guide/tensors.md": {"step", "train", "sign", "along"},
 }
 """Names that pages leave: a page that lost a block fails."""

@@ -64,14 +64,14 @@ SUB_FLOORS: dict[str, list[set[str]]] = {
         {"lazy"},
         {"array_api"},
     ],
-    "bridges": [{"derived"}, {"torch"}],
+    "bridges": [{"derived", "derivative_programs"}, {"torch", "jax"}],
     "nn": [
         {"core"},
         {"data"},
         {"modules", "optim"},
         {"losses", "metrics", "checkpoint"},
         {"utils", "training"},
-        {"export"},
+        {"export", "sklearn"},
     ],
 }
 """Folders and files of a part, bottom first: each imports only from those before it, in type
@@ -110,12 +110,14 @@ EXTRAS = {
     "pygls",
     "lsprotocol",
     "torch",
+    "jax",
 }
 """Optional libraries, imported only inside the functions that need them."""
 
 PLUGINS = {
     "texpr/lang/pygments_lexer.py": "pygments",
     "texpr/lang/pygments_python.py": "pygments",
+    "texpr/nn/sklearn/estimators.py": "sklearn",
     **dict.fromkeys(
         (
             f"texpr/bridges/torch/{name}.py"

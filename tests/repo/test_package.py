@@ -18,7 +18,7 @@ from tests.repo.source import ROOT, package_files, tree
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT, EXTRAS = PYPROJECT["project"], PYPROJECT["project"]["optional-dependencies"]
 CUDA = {"cuda", "cuda12", "cuda13"}
-NOT_IN_ALL = CUDA | {"torch"}
+NOT_IN_ALL = CUDA | {"torch", "jax"}
 """What needs a GPU, and other frameworks, which are large."""
 KINDS = tuple(kind["directory"] for kind in PYPROJECT["tool"]["towncrier"]["type"])
 FRAGMENT = re.compile(rf"\+[a-z0-9]+(-[a-z0-9]+)*\.({'|'.join(KINDS)})\.md")

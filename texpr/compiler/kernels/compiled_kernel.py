@@ -24,7 +24,7 @@ from texpr.ir.tensor import Program
 from texpr.runtime import gpu
 from texpr.runtime.call import callable
 from texpr.runtime.call.fast_path import make_address_function, make_address_runner, make_callable
-from texpr.runtime.call.spec import Form
+from texpr.runtime.call.spec import CallSpec, Form
 from texpr.support.frozen_dataclass import frozen
 from texpr.support.once import once
 from texpr.support.suggest import suggests
@@ -248,6 +248,15 @@ class CompiledKernel(CodeListings, callable.Callable):
         if code.externs:
             return AddressCalls(with_known_sizes(found.sizes, found.packs, run), None)
         return AddressCalls(run, make_address_function(code.address, found.spec, keep=code))
+
+    def call_spec(self, shapes: tuple[Shape, ...]) -> CallSpec:
+        """The arguments and checks of a call on inputs of exactly these shapes, all in numbers.
+
+        Raises:
+            CallError: the shapes do not fit the kernel, or one of its requirements.
+            ResourceError: an array would be larger than any memory.
+        """
+        return self._specifier.pinned(self._specification(shapes), shapes)
 
     def _specification(self, shapes: tuple[Shape, ...]) -> Specification:
         """Specification of a call of these shapes."""

@@ -72,7 +72,7 @@ def make_callable(
     spec = _normal(spec)
     # Making a class takes longer than all else here.
     wrap = (
-        _result_type(spec.name, tuple(argument.name for argument in spec.outputs))
+        result_type(spec.name, tuple(argument.name for argument in spec.outputs))
         if len(spec.outputs) > 1
         else None
     )
@@ -218,7 +218,8 @@ class Failed:
 
 
 @lru_cache(maxsize=512)
-def _result_type(name: str, outputs: tuple[str, ...]) -> type:
+def result_type(name: str, outputs: tuple[str, ...]) -> type:
+    """The named tuple of several outputs."""
     return namedtuple(
         name if name.isidentifier() and not iskeyword(name) else "outputs", outputs, rename=True
     )  # noqa: PYI024

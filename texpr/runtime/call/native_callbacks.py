@@ -18,10 +18,15 @@ _waiting = threading.local()
 
 @frozen
 class NativeFunction:
-    """A Python function with an address. The code at the address lives as long as this object."""
+    """A function with an address. The code at the address lives as long as this object.
+
+    Attributes:
+        is_python: it takes the GIL.
+    """
 
     address: int
     _code: object
+    is_python: bool = False
 
 
 def take_error() -> BaseException | None:
@@ -65,7 +70,7 @@ def native_function(
         return 0
 
     code = kind(run)
-    return NativeFunction(ctypes.cast(code, ctypes.c_void_p).value or 0, code)
+    return NativeFunction(ctypes.cast(code, ctypes.c_void_p).value or 0, code, True)
 
 
 def _view(address: int | None, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:

@@ -175,6 +175,32 @@ INLINE void kernel_leave(void) {
     while (!atomic_compare_exchange_strong(&tx_interrupted, &word, less > LOW_HALF ? less : 0));
 }
 
+/* Take the flag down if it is for nobody: no kernel that looks at it is counted. True if it is down. */
+NOINLINE bool flag_is_down(void) {
+    uint64_t word = atomic_load(&tx_interrupted);
+    if (word & FLAG_UP && word <= LOW_HALF)
+        atomic_compare_exchange_strong(&tx_interrupted, &word, 0);
+    return !(atomic_load(&tx_interrupted) & FLAG_UP);
+}
+
+/* Run a kernel for a caller that is not Python, whose threads have no say in Ctrl-C (`xla_ffi.c`). It is not
+ * counted, and is run again if it saw the flag that was up for others. They take it down when they end, unless
+ * they wait for this kernel: KERNEL_INTERRUPTED where it is still up after a second. */
+EXPORT int32_t tx_run_uncounted(KernelEntry *entry, Slot *slots) {
+    for (int64_t deadline = 0;;) {
+        const int32_t result = entry(slots);
+        if (result != KERNEL_INTERRUPTED)
+            return result;
+        if (!deadline)
+            deadline = nanoseconds() + 1000000000;
+        while (!flag_is_down()) {
+            if (nanoseconds() > deadline)
+                return KERNEL_INTERRUPTED;
+            sched_yield();
+        }
+    }
+}
+
 /* `thread` is the main thread's pthread_t, as `threading.main_thread().ident` has it. */
 EXPORT void tx_set_main_thread(int64_t thread) { main_thread = (unsigned long)thread; }
 

@@ -40,6 +40,7 @@ EXPORTS = (
     "tx_set_guard",
     "tx_set_main_thread",
     "tx_watch_interrupts",
+    "tx_run_uncounted",
     "tx_defer_interrupts",
     "tx_allow_interrupts",
     "tx_after_fork",

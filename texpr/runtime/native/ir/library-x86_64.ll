@@ -1,6 +1,6 @@
 ; library.c for x86_64: written by scripts/native.py, not to be edited.
 ; clang 19.1.7 -std=c11 -ffreestanding -O2 -Wall -Wextra -Werror -Wno-unused-function -fwrapv -fno-strict-aliasing -fno-vectorize -fno-slp-vectorize -fno-unroll-loops -fPIC -fno-stack-protector -fno-asynchronous-unwind-tables -fomit-frame-pointer -fno-discard-value-names
-; sources 0c093f5878fd9ce0da0e2adc7d2ecea5c0538dd1eba4ec276759af85941c7b43
+; sources 4b0be25f5c03ef27572f1704d9fea7bf436125617e007290d8cc00d43278f6f1
 source_filename = "library.c"
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 target triple = "x86_64-unknown-linux-gnu"
@@ -11,6 +11,7 @@ target triple = "x86_64-unknown-linux-gnu"
 %struct.anon = type { i64, i64 }
 %struct.BitSet = type { [128 x i8] }
 %union.SigAction = type { ptr, [248 x i8] }
+%struct.TimeSpec = type { i64, i64 }
 %union.Slot = type { ptr }
 %struct.ValueCheck = type { i64, ptr, %struct.Bound, %struct.Bound }
 %struct.Bound = type { i64, i64 }
@@ -18,7 +19,6 @@ target triple = "x86_64-unknown-linux-gnu"
 %struct.Launch = type { ptr, ptr }
 %struct.Patch = type { i64, i64, ptr }
 %struct.Sweep = type { ptr, i32 }
-%struct.TimeSpec = type { i64, i64 }
 %struct.Constant = type { ptr, ptr }
 %struct.Element4 = type { i32 }
 %struct.Element8 = type { i64 }
@@ -439,6 +439,88 @@ cond.end:
   %cond = phi ptr [ @_Py_NoneStruct, %cond.false ], [ null, %let_go.exit ]
   ret ptr %cond
 }
+
+; Function Attrs: noinline nounwind
+define i32 @tx_run_uncounted(ptr nocapture noundef readonly %entry1, ptr noundef %slots) local_unnamed_addr #0 {
+entry:
+  %time.i14 = alloca %struct.TimeSpec, align 8
+  %time.i = alloca %struct.TimeSpec, align 8
+  %call26 = tail call i32 %entry1(ptr noundef %slots) #18
+  %cmp.not27 = icmp eq i32 %call26, 1
+  br i1 %cmp.not27, label %if.end.lr.ph, label %cleanup11
+
+if.end.lr.ph:
+  %nanoseconds.i = getelementptr inbounds i8, ptr %time.i, i64 8
+  %nanoseconds.i17 = getelementptr inbounds i8, ptr %time.i14, i64 8
+  br label %if.end
+
+for.cond.loopexit:
+  %call = call i32 %entry1(ptr noundef %slots) #18
+  %cmp.not = icmp eq i32 %call, 1
+  br i1 %cmp.not, label %if.end, label %cleanup11
+
+if.end:
+  %deadline.028 = phi i64 [ 0, %if.end.lr.ph ], [ %deadline.1, %for.cond.loopexit ]
+  %tobool.not = icmp eq i64 %deadline.028, 0
+  br i1 %tobool.not, label %if.then2, label %if.end4
+
+if.then2:
+  call void @llvm.lifetime.start.p0(i64 16, ptr nonnull %time.i) #12
+  %call.i = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %time.i) #18
+  %0 = load i64, ptr %time.i, align 8
+  %mul.i = mul i64 %0, 1000000000
+  %1 = load i64, ptr %nanoseconds.i, align 8
+  call void @llvm.lifetime.end.p0(i64 16, ptr nonnull %time.i) #12
+  %add.i = add i64 %1, 1000000000
+  %add = add i64 %add.i, %mul.i
+  br label %if.end4
+
+if.end4:
+  %deadline.1 = phi i64 [ %deadline.028, %if.end ], [ %add, %if.then2 ]
+  %call525 = call fastcc zeroext i1 @flag_is_down() #17
+  br i1 %call525, label %for.cond.loopexit, label %while.body
+
+while.body:
+  call void @llvm.lifetime.start.p0(i64 16, ptr nonnull %time.i14) #12
+  %call.i15 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %time.i14) #18
+  %2 = load i64, ptr %time.i14, align 8
+  %mul.i16 = mul i64 %2, 1000000000
+  %3 = load i64, ptr %nanoseconds.i17, align 8
+  %add.i18 = add i64 %mul.i16, %3
+  call void @llvm.lifetime.end.p0(i64 16, ptr nonnull %time.i14) #12
+  %cmp7 = icmp sgt i64 %add.i18, %deadline.1
+  br i1 %cmp7, label %cleanup11, label %if.end9
+
+if.end9:
+  %call10 = call i32 @sched_yield() #18
+  %call5 = call fastcc zeroext i1 @flag_is_down() #17
+  br i1 %call5, label %for.cond.loopexit, label %while.body
+
+cleanup11:
+  %retval.1.ph = phi i32 [ %call26, %entry ], [ 1, %while.body ], [ %call, %for.cond.loopexit ]
+  ret i32 %retval.1.ph
+}
+
+; Function Attrs: mustprogress nofree noinline norecurse nounwind willreturn memory(readwrite, argmem: none, inaccessiblemem: none)
+define internal fastcc zeroext i1 @flag_is_down() unnamed_addr #2 {
+entry:
+  %0 = load atomic i64, ptr @tx_interrupted seq_cst, align 64
+  %1 = and i64 %0, -4294967295
+  %or.cond = icmp eq i64 %1, 1
+  br i1 %or.cond, label %if.then, label %if.end
+
+if.then:
+  %2 = cmpxchg ptr @tx_interrupted, i64 %0, i64 0 seq_cst seq_cst, align 64
+  br label %if.end
+
+if.end:
+  %3 = load atomic i64, ptr @tx_interrupted seq_cst, align 64
+  %and2 = and i64 %3, 1
+  %tobool3.not = icmp eq i64 %and2, 0
+  ret i1 %tobool3.not
+}
+
+declare i32 @sched_yield() local_unnamed_addr #3
 
 ; Function Attrs: mustprogress nofree noinline norecurse nosync nounwind willreturn memory(write, argmem: none, inaccessiblemem: none)
 define void @tx_set_main_thread(i64 noundef %thread) local_unnamed_addr #5 {
@@ -2625,12 +2707,8 @@ if.end:
   ret void
 }
 
-declare i32 @sched_yield() local_unnamed_addr #3
-
 ; Function Attrs: nounwind
 declare void @llvm.x86.sse2.pause() #12
-
-declare i32 @clock_gettime(i32 noundef, ptr noundef) local_unnamed_addr #3
 
 ; Function Attrs: noinline nounwind
 define internal fastcc void @pool_leave_cpu_to_caller() unnamed_addr #0 {
@@ -2742,6 +2820,8 @@ do.end:
 }
 
 declare i32 @pthread_kill(i64 noundef, i32 noundef) local_unnamed_addr #3
+
+declare i32 @clock_gettime(i32 noundef, ptr noundef) local_unnamed_addr #3
 
 declare i64 @pthread_self() local_unnamed_addr #3
 
