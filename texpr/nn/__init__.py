@@ -15,7 +15,7 @@ from texpr.support.late import offer_late
 from texpr.support.suggest import suggest_names
 
 if TYPE_CHECKING:
-    from texpr.nn import data, init, metrics, optim, utils
+    from texpr.nn import data, init, metrics, optim, sklearn, utils
     from texpr.nn.checkpoint import load, save
     from texpr.nn.core.module import Module
     from texpr.nn.core.parameter import Buffer, Parameter
@@ -338,6 +338,7 @@ __all__ = [
     "optim",
     "parametrizations",
     "save",
+    "sklearn",
     "summary",
     "utils",
 ]

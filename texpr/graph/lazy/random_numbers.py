@@ -5,6 +5,8 @@ layers.
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -48,6 +50,19 @@ def manual_seed(seed: int) -> np.random.Generator:
     """
     _state.generator = _seeded(seed)
     return _state.generator
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """A block with a generator of its own: that of the thread goes on behind it as if nothing was
+    drawn.
+    """
+    before = _state.generator
+    _state.generator = _seeded(seed)
+    try:
+        yield
+    finally:
+        _state.generator = before
 
 
 def generator() -> np.random.Generator:
