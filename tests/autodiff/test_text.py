@@ -150,7 +150,8 @@ def test_derivatives_with_constants_that_have_no_default():
     f = tx.op("op f(X: f64[N]; c, d = 1) -> Y: f64[N] { Y[i] = X[i] * c }")
     grad = tx.grad(f)
     assert (
-        str(grad) == "op f_grad(X: f64, dY: f64; c, d = 1) -> dX: f64\n# the equations depend on constants: "
+        str(grad)
+        == "op f_grad(X: f64[N], dY: f64[N]; c, d = 1) -> dX: f64[N]\n# the equations depend on constants: "
         "f_grad.text(c=...)\n"
     )
     assert (
