@@ -22,11 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / ".bridges"
 TESTS = {
     "torch": ("tests/bridges/torch", "tests/docs/test_pages.py::test_code[docs/guide/inside_torch.md]"),
-    "jax": (
-        "tests/bridges/jax",
-        "tests/docs/test_pages.py::test_code[docs/guide/inside_jax.md]",
-        "tests/docs/test_reference.py::test_examples_run[api.md]",
-    ),
+    "jax": ("tests/bridges/jax", "tests/docs/test_pages.py::test_code[docs/guide/inside_jax.md]"),
 }
 """The tests of each framework, by the name of its extra."""
 

@@ -106,6 +106,36 @@ def test_transformations_where_jax_has_64_bits(name: str):
         both(TRANSFORMED[name](ours), TRANSFORMED[name](scaled))
 
 
+def test_batches_are_one_call():
+    """No loop of JAX, wherever the axis is."""
+    for axes in ((0, None, None), (1, None, 0), (None, 0, None)):
+        batch = [jnp.zeros((*s[:a], 2, *s[a:]) if a is not None else s) for s, a in zip(((5,), (5,)), axes)]
+        places = jnp.zeros((2, 5), "int32") if axes[2] == 0 else PLACES
+        assert "scan" not in str(jax.make_jaxpr(jax.vmap(ours, axes))(*batch, places))
+    traced = str(jax.make_jaxpr(jax.vmap(jax.grad(lambda x: ours(x, Y, PLACES).sum())))(jnp.stack([X, X])))
+    assert "scaled_forward_vmap" in traced and "scaled_backward_vmap" in traced and "scan" not in traced
+
+
+def test_batches_inside_of_a_pack():
+    x = numbers(8, 2, 3, 4)
+    f, theirs = tx.jax.op(SQUARE), lambda x: x * x
+    for axis in range(3):
+        both(jax.vmap(f, axis, axis)(x), theirs(x))
+
+
+def test_batches_of_an_operator_of_the_runtime():
+    x = numbers(9, 3, 5)
+    assert np.array_equal(jax.vmap(tx.jax.op(ops.argsort))(x), jnp.argsort(x, axis=1, stable=True))
+
+
+def test_transposes_of_batches():
+    def transposed(f):
+        linear = jax.vmap(jax.linearize(lambda x: f(x, Y, PLACES), X)[1])
+        return jax.linear_transpose(linear, jnp.stack([X, X, X]))(jnp.stack([Y, X, Y]))
+
+    both(transposed(ours), transposed(scaled))
+
+
 def test_products():
     a, b = numbers(2, 3, 4), numbers(3, 4, 5)
     f = tx.jax.op(PRODUCT)

@@ -11,6 +11,7 @@ A primitive and not `jax.custom_vjp`, which has no forward mode and so no `jax.h
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,11 @@ from texpr.bridges.jax.xla_kernels import TARGET, kernel_number, register_handle
 from texpr.graph.capture.capture import bind_call
 from texpr.ir.dtypes import F64
 from texpr.ir.expr import Tensor
+from texpr.ir.index.overflow import programs_of
 from texpr.ir.shapes import caller_shape
 from texpr.ir.tensor import Program
+from texpr.passes.tensor.batch_axis import vmap
+from texpr.passes.tensor.batched_extern import of_one_example
 from texpr.support.errors import CheckError
 from texpr.support.frozen_dataclass import frozen
 from texpr.support.late import late
@@ -126,7 +130,32 @@ def _ir_type(shape: Sequence[int], dtype: np.dtype) -> Any:
 
 
 def _batched_call(given: Sequence[Any], axes: Sequence[int | None], *, op: _Named) -> tuple[list, list[int]]:
-    return _in_turn(partial(_call().bind, op=op), given, axes)
+    found = _mapped(op.program, tuple(axes))
+    if found is None:
+        return _in_turn(partial(_call().bind, op=op), given, axes)
+    program, places = found
+    results = call(program, _moved(given, axes, places))
+    return results, [0] * len(results)
+
+
+@lru_cache(maxsize=1024)
+def _mapped(program: Program, axes: tuple[int | None, ...]) -> tuple[Program, tuple[int | None, ...]] | None:
+    """The program with one more index, and where it takes the examples in its inputs: where they
+    lie, or in front where that is inside of a pack. None for operators of the runtime that take no
+    further dimension, or by a function of Python alone.
+    """
+    for places in (axes, tuple(None if axis is None else 0 for axis in axes)):
+        with suppress(CheckError):
+            made = vmap(program, places, (0,) * len(program.outputs))
+            return None if any(map(of_one_example, programs_of(made))) else (made, places)
+    return None
+
+
+def _moved(given: Sequence[Any], axes: Sequence[int | None], places: Sequence[int | None]) -> list[Any]:
+    return [
+        x if axis is None or axis == place else jax.numpy.moveaxis(x, axis, place)
+        for x, axis, place in zip(given, axes, places)
+    ]
 
 
 def _in_turn(function: Any, given: Sequence[Any], axes: Sequence[int | None]) -> tuple[list, list[int]]:
@@ -259,4 +288,27 @@ def _transposed(cotangents: Sequence[Any], *given: Any, of: _Linear) -> list[Any
 def _batched_tangent(
     given: Sequence[Any], axes: Sequence[int | None], *, of: _Linear
 ) -> tuple[list, list[int]]:
-    return _in_turn(partial(_tangent().bind, of=of), given, axes)
+    """Linear again: an input has the examples where it or its tangent has them. Residuals are left
+    behind, as the program of all examples has others.
+    """
+    count, first = len(of.program.inputs), len(given) - len(of.wrt)
+    along = {k for k in range(count) if axes[k] is not None}
+    along |= {k for j, k in enumerate(of.wrt) if axes[first + j] is not None}
+    found = _mapped(of.program, tuple(0 if k in along else None for k in range(count))) if along else None
+    if found is None:
+        return _in_turn(partial(_tangent().bind, of=of), given, axes)
+    size = next(x.shape[axis] for x, axis in zip(given, axes) if axis is not None)
+    inputs = [
+        _in_front(x, axis, size) if k in along else x for k, (x, axis) in enumerate(zip(given[:count], axes))
+    ]
+    moved = [
+        _in_front(x, axis, size) if k in along else x
+        for k, x, axis in zip(of.wrt, given[first:], axes[first:])
+    ]
+    results = _tangent().bind(*inputs, *moved, of=_Linear(found[0], of.wrt, False))
+    return results, [0] * len(results)
+
+
+def _in_front(x: Any, axis: int | None, size: int) -> Any:
+    """The same with its examples in front: one for all is there `size` times."""
+    return jax.numpy.broadcast_to(x, (size, *x.shape)) if axis is None else jax.numpy.moveaxis(x, axis, 0)
