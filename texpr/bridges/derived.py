@@ -10,6 +10,7 @@ from functools import lru_cache
 from texpr.compiler import Op, grad, jvp
 from texpr.compiler.call_checks import check_requirements
 from texpr.compiler.kernels.compiled_kernel import AddressCalls
+from texpr.graph.lazy.mapped_operators import map_operator
 from texpr.ir.dtypes import DType
 from texpr.ir.shapes import bind_sizes, caller_shape
 from texpr.ir.tensor import Program
@@ -94,6 +95,17 @@ def tangent(operator: Op, wrt: tuple[str, ...]) -> Op:
         CheckError: something has no derivative.
     """
     return jvp(operator, wrt)
+
+
+@lru_cache(maxsize=1024)
+def mapped(operator: Op, axes: tuple[int | None, ...]) -> Op:
+    """`tx.vmap` along an axis of each input, None for those that are not mapped; the same operator
+    for the same arguments.
+
+    Raises:
+        CheckError: the operator cannot be mapped so.
+    """
+    return map_operator(operator, axes, 0)
 
 
 @frozen

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import doctest
 
+import numpy as np
 import pytest
+
+import texpr as tx
+from texpr import nn
 
 pytest.importorskip("torch")
 
-from tests.docs.test_reference import ENTRIES, failures  # noqa: E402
 
-
-def test_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(tmp_path)
-    entries = [each for each in ENTRIES if each.name.startswith("tx.torch.")]
-    assert {each.short for each in entries} == {"op", "module"}
-    failed = [text for each in entries for text in failures(each)]
+@pytest.mark.parametrize("name", ["op", "module"])
+def test_examples_run(name: str):
+    names = {"tx": tx, "nn": nn, "np": np}
+    test = doctest.DocTestParser().get_doctest(getattr(tx.torch, name).__doc__, names, name, None, 0)
+    assert test.examples
+    failed: list[str] = []
+    nn.manual_seed(0)
+    doctest.DocTestRunner().run(test, out=failed.append)
     assert not failed, "\n".join(failed)

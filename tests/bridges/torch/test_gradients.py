@@ -170,6 +170,12 @@ def test_vmap_of_several_results_and_of_vmap():
     torch.testing.assert_close(outer, SILU_OF(rand(2, 3, 4)))
 
 
+def test_a_batch_is_one_call():
+    f = tx.torch.op(tx.op("op plus_one(X: f64[N]) -> Y: f64[N] { Y[i] = X[i] + 1 }"))
+    torch.func.vmap(f)(f64(4, 3))
+    assert torch.ops.texpr.plus_one_vmap_0.default is f.mapped_along((0,)).overload
+
+
 def test_what_is_registered_with_torch_is_mapped_too():
     x, overload = rand(3, 4), tx.torch.op(SILU).overload
     assert overload is torch.ops.texpr.silu.default

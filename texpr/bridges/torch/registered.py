@@ -62,6 +62,7 @@ class TorchOp:
         self._calls: dict[tuple, AtAddresses | OnArrays] = {}
         self._gradients: dict[tuple[str, ...], TorchOp] = {}
         self._tangents: dict[tuple[str, ...], TorchOp] = {}
+        self._mapped: dict[tuple[int | None, ...], TorchOp] = {}
         self._latest: tuple[Any, Any, Callable[..., Any]] = (None, None, lambda address: None)
         self.overload = define(self)
 
@@ -256,13 +257,21 @@ class TorchOp:
         Args:
             dispatched: by torch's dispatcher, inside of which calls are `overload`'s.
         """
-        call = self.overload if dispatched else self
-        slices = [
-            call(*[_slice(t, axis, k) for t, axis in zip(tensors, axes)], **constants) for k in range(size)
-        ]
-        if len(self.signature.outputs) == 1:
-            return torch.stack(slices)
-        return tuple([torch.stack(list(each)) for each in zip(*slices)])
+        known = self.mapped_along(tuple([None if t is None else axis for t, axis in zip(tensors, axes)]))
+        return (known.overload if dispatched else known)(*tensors, **constants)
+
+    def mapped_along(self, axes: tuple[int | None, ...]) -> TorchOp:
+        """The operator with one more index, along these axes of the inputs, registered.
+
+        Raises:
+            CheckError: it cannot be mapped so.
+        """
+        known = self._mapped.get(axes)
+        if known is None:
+            written = "_".join(["n" if axis is None else str(axis) for axis in axes])
+            operator = derived.mapped(self.operator, axes)
+            known = self._mapped[axes] = register(operator, f"{self.qualname}_vmap_{written}")
+        return known
 
     def _ordered(
         self, tensors: Tensors, options: Mapping[str, Any]
@@ -300,10 +309,6 @@ class TorchOp:
 
     def __reduce__(self) -> tuple[Callable[..., TorchOp], tuple[Op, str]]:
         return register, (self.operator, self.qualname)
-
-
-def _slice(t: torch.Tensor | None, axis: int | None, k: int) -> torch.Tensor | None:
-    return t if t is None or axis is None else t.select(axis, k)
 
 
 _registered: dict[str, TorchOp] = {}
