@@ -8,7 +8,8 @@ import pytest
 import texpr as tx
 from texpr import nn
 
-# (shape, options, p after three steps of torch 2.13.0: lr 0.1, first values linspace(-1, 1), loss sum((p - arange)^2))
+# (shape, options, p after three steps of torch 2.13.0: lr 0.1, first values linspace(-1, 1), loss
+# sum((p - arange)^2))
 TORCH = [
     ((2, 3), {}, [-1.1181, -0.5552, 0.0104, 0.3684, 0.7003, 1.0305]),
     (
