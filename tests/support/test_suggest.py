@@ -65,8 +65,7 @@ ATTRIBUTES = {
     "tx.logspace": "texpr has no `logspace`: make it with NumPy: `tx.tensor(np.logspace(...))`",
     "tx.softmax": "texpr has no `softmax`: did you mean `texpr.ops.softmax`?",
     "tx.no_gard": "texpr has no `no_gard`: did you mean `no_grad`?",
-    "tx.vmap": "texpr has no `vmap`: an operator takes any number of leading dimensions as a pack: X: "
-    "f32[*S, N]",
+    "tx.pmap": "texpr has no `pmap`: did you mean `tx.vmap`?",
     "ops.Softmax": "texpr.ops has no `Softmax`: did you mean `softmax`?",
     "ops.bmm": "texpr.ops has no `bmm`: did you mean `ops.batched_matmul`?",
     "tx.onnx.laod": "texpr.onnx has no `laod`: did you mean `load`?",

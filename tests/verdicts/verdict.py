@@ -210,12 +210,8 @@ def refusal(error: Error) -> str:
     """Which refusal it is, with the smallest example."""
     words = "\n".join([error.message, error.label, *error.notes])
     witness = dict(error.witness) if isinstance(error, ScheduleError) and error.witness else {}
-    found = witness.get("sizes", witness)
-    sizes = (
-        " ".join(f"{k}={v}" for k, v in found.items() if isinstance(v, int))
-        if isinstance(found, dict)
-        else ""
-    )
+    found = {**witness.get("sizes", witness), **witness.get("instance", {})}
+    sizes = " ".join(f"{k}={v}" for k, v in found.items() if isinstance(v, int))
     return " ".join(
         filter(None, [error.code, error.label if error.code == "certificate" else "", sizes, digest(words)])
     )

@@ -66,9 +66,7 @@ MODULE = {
         "set_grad_enabled",
         "stop_gradient",
     ),
-    **said(
-        "an operator takes any number of leading dimensions as a pack: X: f32[*S, N]", "vmap", "pmap", "xmap"
-    ),
+    **meant("tx.vmap", "pmap", "xmap"),
     **said(
         "`tx.grad(f)` is the gradient of an operator; `x.backward()` that of a loss",
         "value_and_grad",

@@ -86,7 +86,7 @@ def test_metrics_by_names_of_ones_own():
     found = trained(
         np.zeros(12, int), metrics={"right": "accuracy", "mine": lambda outputs, targets: float(len(targets))}
     )
-    assert set(found) == {"loss", "right", "mine"} and found["mine"] == [4.0]
+    assert set(found) == {"loss", "right", "mine", "lr"} and found["mine"] == [4.0]
 
 
 def test_what_is_no_module_is_neither_saved_nor_loaded(tmp_path):

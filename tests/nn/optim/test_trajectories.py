@@ -84,7 +84,7 @@ def test_the_callback_changes_the_rate_of_a_fit():
         trainer.fit(np.ones((4, 2)), np.ones((4, 1)), progress=False, callbacks=[plateau])
     assert (
         str(caught.value)
-        == "error[arguments]: LearningRate: `val_loss` is not measured\n  help: measured are loss"
+        == "error[arguments]: LearningRate: `val_loss` is not measured\n  help: measured are loss, lr"
     )
 
 
