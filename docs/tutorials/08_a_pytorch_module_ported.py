@@ -264,7 +264,7 @@ else:
 # * `softmax` without an axis takes the last one.
 # * Each shape of a batch is compiled once, so a last batch of another size takes a moment.
 # * Random numbers differ: the same seed gives other weights and another dropout than PyTorch's.
-# * `view`, `permute` and `dim=` are as in PyTorch. Devices have other names, and the error says which.
+# * `view`, `permute` and `dim=` are as in PyTorch, devices are not: see the error.
 
 # %%
 for attempt in (
