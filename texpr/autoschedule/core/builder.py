@@ -16,12 +16,12 @@ from texpr.autoschedule.core.decision import Decision
 from texpr.autoschedule.core.handles import LoopHandle, handle
 from texpr.autoschedule.core.nest import Nest, constant_extent, find_nests
 from texpr.ir.build import integer
-from texpr.ir.expr import Read, Tensor
-from texpr.ir.loop import For, Kernel, Store
+from texpr.ir.expr import Tensor
+from texpr.ir.loop import For, Kernel
 from texpr.ir.machine import Machine
-from texpr.ir.traverse import statements, walk
 from texpr.schedule.analysis.access import Access
 from texpr.schedule.analysis.annotations import UNSCHEDULED
+from texpr.schedule.analysis.constant_nests import constant_nests, written
 from texpr.schedule.script.script import Step
 from texpr.schedule.structure.loops import all_loops, find_loops, free_name
 from texpr.support.errors import Error, ResourceError, ScheduleError
@@ -59,12 +59,7 @@ class ScheduleBuilder:
         """True if a temporary is computed of constant inputs alone: callers keep it from call to
         call, if its loops stay outermost.
         """
-        known = {t for t in self.kernel.inputs if t.name in self.constants}
-        for nest in self.kernel.body if known else ():
-            written = {n.tensor for n in statements(nest) if isinstance(n, Store)}
-            if {n.tensor for n in walk(nest) if isinstance(n, Read)} <= known | written:
-                known |= written
-        return tensor in known and tensor in self.kernel.temporaries
+        return any(tensor in written(nest) for nest in constant_nests(self.kernel, self.constants))
 
     def try_apply(self, name: str, /, *args: object, **options: object) -> bool:
         """Apply a step if it is legal; True if it was.

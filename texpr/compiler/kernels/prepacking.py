@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import replace
 
-from texpr.ir.build import integer, product
 from texpr.ir.dtypes import U8
 from texpr.ir.expr import Compare, Const, Read, Tensor, index, plain
-from texpr.ir.loop import Alloc, If, Kernel, Stmt, Store
-from texpr.ir.traverse import statements, walk
+from texpr.ir.loop import If, Kernel, Store
 from texpr.passes.loop.place_buffers import stride_of
+from texpr.schedule.analysis.constant_nests import constant_nests, written
 
 DONE = Tensor("prepacked", U8, plain(index(1)))
 """1 once the copies are there."""
@@ -28,10 +27,10 @@ def with_prepacking(final: Kernel, constants: Set[str]) -> Kernel:
     Args:
         constants: names of inputs.
     """
-    first = _constant_nests(final, {t for t in final.inputs if t.name in constants})
+    first = constant_nests(final, constants)
     if not first:
         return final
-    kept = sorted({t for s in first for t in _written(s)}, key=lambda t: t.name)
+    kept = sorted({t for s in first for t in written(s)}, key=lambda t: t.name)
     zero, one = Const(0, dtype=U8), Const(1, dtype=U8)
     missing = Compare("==", Read(DONE, (index(0),)), zero)
     guarded = If(missing, (*first, Store(DONE, (index(0),), one, equation=-1)))
@@ -42,28 +41,3 @@ def with_prepacking(final: Kernel, constants: Set[str]) -> Kernel:
 def prepacked_bytes(final: Kernel) -> tuple[int, ...]:
     """Bytes of each buffer that the caller keeps, the last of which says whether they are there."""
     return tuple(map(stride_of, final.prepacked))
-
-
-def _constant_nests(final: Kernel, known: Set[Tensor]) -> list[Stmt]:
-    """The nests that compute temporaries of known size from known inputs, and from each other."""
-    nests = list(final.body) if known else []
-    while True:
-        others = {t for s in final.body if not any(s is n for n in nests) for t in _written(s)}
-        own = {t for s in nests for t in _written(s)} & {*final.temporaries} - others
-        kept = {t for t in own if integer(product(t.shape)) is not None}
-        left = [s for s in nests if _written(s) and _written(s) <= kept and _read(s) <= known | kept]
-        if len(left) == len(nests):
-            return nests
-        nests = left
-
-
-def _written(s: Stmt) -> set[Tensor]:
-    """The tensors that a nest writes, buffers of its own aside."""
-    below = list(statements(s))
-    own = {n.tensor for n in below if isinstance(n, Alloc)}
-    return {n.tensor for n in below if isinstance(n, Store)} - own
-
-
-def _read(s: Stmt) -> set[Tensor]:
-    own = {n.tensor for n in statements(s) if isinstance(n, Alloc)}
-    return {n.tensor for n in walk(s) if isinstance(n, Read)} - own

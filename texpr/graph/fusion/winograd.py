@@ -21,7 +21,7 @@ from texpr.ir.build import integer
 from texpr.ir.dtypes import F32
 from texpr.ir.expr import Const, Expr, Mul, Node, Read, Reduce, Tensor, Var, index, plain
 from texpr.ir.tensor import Equation, Invoke, Program
-from texpr.ir.traverse import rewrite, walk
+from texpr.ir.traverse import equal, rewrite, walk
 from texpr.passes.analysis.substitution import over_tensors
 from texpr.support.frozen_dataclass import frozen_by_identity
 from texpr.targets import find_target
@@ -45,7 +45,7 @@ class Convolution:
     """An equation that convolves an image with constant weights, at steps of one.
 
     Attributes:
-        total: the sum in its value.
+        total: the sum in its value, which may read it several times (`silu`).
         padding: zeros above and left of the image.
     """
 
@@ -78,10 +78,11 @@ def with_winograd(program: Program, constants: Set[Tensor]) -> tuple[Program, li
 
 def convolution(equation: Equation, constants: Set[Tensor]) -> Convolution | None:
     """The convolution that an equation is; None if it is none that can be computed in tiles."""
-    sums = [n for n in walk(equation.value) if isinstance(n, Reduce)]
-    if len(sums) != 1 or len(equation.axes) != 4 or equation.target.dtype != F32 or not _is_plain(equation):
+    total, *again = [n for n in walk(equation.value) if isinstance(n, Reduce)] or [None]
+    if total is None or not all(equal(total, n) for n in again):
         return None
-    (total,) = sums
+    if len(equation.axes) != 4 or equation.target.dtype != F32 or not _is_plain(equation):
+        return None
     factors = (total.body.lhs, total.body.rhs) if isinstance(total.body, Mul) else ()
     reads = [f for f in factors if isinstance(f, Read) and f.tensor.dtype == F32]
     if (
@@ -220,7 +221,7 @@ def _output(given: Convolution, tiling: Tiling, sums: Tensor) -> tuple[Program, 
     read = Read(whole, tuple(a.var for a in given.equation.axes))
 
     def rule(node: Node) -> Node | None:
-        return read if node is given.total else None
+        return read if isinstance(node, Reduce) else None
 
     end = replace(given.equation, value=rewrite(given.equation.value, rule))
     equations = (*over_tensors(call, {call.inputs[0]: sums}).equations, end)

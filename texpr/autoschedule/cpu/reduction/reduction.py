@@ -80,7 +80,8 @@ class LanesOverElements:
     def apply(self, builder: ScheduleBuilder, match: _Lanes) -> Scheduled:
         """The steps."""
         nest, best = match.nest, match.lane
-        rows = _panel(builder, nest, best) or _tile_loop(nest, best)
+        panel = next((n for n in nest.spatial if _is_panel(builder, nest, best, n)), None)
+        rows = panel or _tile_loop(nest, best)
         masked = builder.machine.scalable_bytes and boundary_iterations(nest, best) != (0, 0)
         longer = scalable_vectors.wanted(builder) or masked
         found = scalable_vectors.across(builder, nest, best, rows, _window(nest, rows)) if longer else None
@@ -273,7 +274,7 @@ def _tile(
     """Registers beside each other, rows of them, and what becomes of the rows that are left
     over.
     """
-    if rows is not None and rows is _panel(builder, nest, best):
+    if rows is not None and _is_panel(builder, nest, best, rows):
         return 2, constant_extent(rows), "peel"
     if builder.machine.vector_registers < 32:
         return 2, _few_rows(builder, nest, rows), "peel"
@@ -331,24 +332,18 @@ def _is_short_window(nest: Nest, rows: For) -> bool:
     )
 
 
-def _panel(builder: ScheduleBuilder, nest: Nest, lane: For) -> For | None:
-    """The loop over the rows of a packed operand: they lie side by side, the terms behind each
-    other, and registers hold the sums of all of them for two vectors.
+def _is_panel(builder: ScheduleBuilder, nest: Nest, lane: For, rows: For) -> bool:
+    """True if a loop runs over the rows of a packed operand: they lie side by side, the terms behind
+    each other, and registers hold the sums of all of them for two vectors.
     """
-    most = (builder.machine.vector_registers - 3) // 2
-    term = nest.reduction[-1]
-    return next(
-        (
-            n
-            for n in nest.spatial
-            if 1 < constant_extent(n) <= most
-            and any(
-                (a.stride(n.var), a.stride(lane.var), a.stride(term.var)) == (1, 0, constant_extent(n))
-                for a in nest.accesses[1:]
-            )
-            and nest.reuse(n, lane) > 0
-        ),
-        None,
+    count, term = constant_extent(rows), nest.reduction[-1]
+    return (
+        1 < count <= (builder.machine.vector_registers - 3) // 2
+        and any(
+            (a.stride(rows.var), a.stride(lane.var), a.stride(term.var)) == (1, 0, count)
+            for a in nest.accesses[1:]
+        )
+        and nest.reuse(rows, lane) > 0
     )
 
 
