@@ -36,7 +36,6 @@ _OF_VECTORS = {
     "dot",
     "inner",
 }
-_EMPTY = {"empty_like"}
 _SQUARE = "cholesky cond det diagonal eig eigh eigvals eigvalsh inv matrix_norm matrix_rank matrix_transpose norm pinv qr slogdet svd svdvals trace vector_norm"
 _FFT = "fft fft2 fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irfft2 irfftn rfft rfft2 rfftn"
 
@@ -157,9 +156,7 @@ CALLS: dict[str, Call] = {
     "vsplit": lambda a: np.vsplit(a.c, 2),
     "vstack": lambda a: np.vstack([a.m, a.m]),
     "where": lambda a: np.where(a.v > 0.3, a.v, 0.0),
-    "apply": lambda a: None,
 }
-CALLS.pop("apply")
 NO_ARRAYS = set(
     "busday_count busday_offset datetime_as_string is_busday isnat save savetxt savez savez_compressed".split()
 )

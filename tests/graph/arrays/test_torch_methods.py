@@ -98,6 +98,8 @@ SAME = {
     "a.roll(5)": "np.roll(A, 5)",
     "a.tril()": "np.tril(A)",
     "a.triu(1)": "np.triu(A, 1)",
+    "(a > 0).tril()": "np.tril(A > 0)",
+    "(a > 0).triu(-1)": "np.triu(A > 0, -1)",
 }
 
 

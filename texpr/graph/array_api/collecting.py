@@ -11,7 +11,7 @@ from texpr.graph.array_api.data_types import dtype_named
 from texpr.graph.arrays import statistics
 from texpr.graph.lazy.lazy_tensor import Tensor
 from texpr.graph.lazy.making import tensor
-from texpr.ir.dtypes import BOOL, DType
+from texpr.ir.dtypes import DType
 from texpr.support.errors import CallError
 
 Axis = int | tuple[int, ...] | None
@@ -128,7 +128,7 @@ def count_nonzero(x: Tensor, /, *, axis: Axis = None, keepdims: bool = False) ->
         >>> xp.count_nonzero(xp.asarray([0, 5, 6])).item()
         2
     """
-    return (x if x.dtype == BOOL else x != 0).sum(axis, keepdims)
+    return statistics.count_nonzero(x, axis, keepdims=keepdims)
 
 
 def argmax(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:

@@ -13,20 +13,20 @@ from texpr.ir.dtypes import BOOL
 from texpr.support.errors import CallError
 
 
-def _unary(name: str, ufunc: str, does: str) -> Callable[[Tensor], Tensor]:
-    """A function of one operand, by the name of NumPy's universal function."""
+def _unary(name: str, does: str, ufunc: str = "") -> Callable[[Tensor], Tensor]:
+    """A function of one operand: NumPy's universal function of its name, or of another one."""
 
     def function(x: Tensor, /) -> Tensor:
-        return ufuncs.apply_ufunc(ufunc, "__call__", (x,), {})
+        return ufuncs.apply_ufunc(ufunc or name, "__call__", (x,), {})
 
     return _described(function, name, does)
 
 
-def _binary(name: str, ufunc: str, does: str) -> Callable[[Any, Any], Tensor]:
-    """A function of two operands of one kind."""
+def _binary(name: str, does: str, ufunc: str = "") -> Callable[[Any, Any], Tensor]:
+    """A function of two operands of one kind of numbers, as `_unary`."""
 
     def function(x1: Any, x2: Any, /) -> Tensor:
-        return ufuncs.apply_ufunc(ufunc, "__call__", tuple(operands(x1, x2)), {})
+        return ufuncs.apply_ufunc(ufunc or name, "__call__", tuple(operands(x1, x2)), {})
 
     return _described(
         function,
@@ -41,68 +41,68 @@ def _described(function: Any, name: str, does: str) -> Any:
     return function
 
 
-abs = _unary("abs", "absolute", "The absolute value.")  # noqa: A001
-acos = _unary("acos", "arccos", "The angle in 0 to pi whose cosine is x.")
-acosh = _unary("acosh", "arccosh", "The number whose hyperbolic cosine is x.")
-asin = _unary("asin", "arcsin", "The angle in -pi/2 to pi/2 whose sine is x.")
-asinh = _unary("asinh", "arcsinh", "The number whose hyperbolic sine is x.")
-atan = _unary("atan", "arctan", "The angle in -pi/2 to pi/2 whose tangent is x.")
-atanh = _unary("atanh", "arctanh", "The number whose hyperbolic tangent is x.")
-bitwise_invert = _unary("bitwise_invert", "invert", "Every bit exchanged.")
-ceil = _unary("ceil", "ceil", "The smallest whole number not below.")
-conj = _unary("conj", "conjugate", "The number itself: there are no complex numbers.")
-cos = _unary("cos", "cos", "The cosine.")
-cosh = _unary("cosh", "cosh", "The hyperbolic cosine.")
-exp = _unary("exp", "exp", "e^x.")
-expm1 = _unary("expm1", "expm1", "e^x - 1.")
-floor = _unary("floor", "floor", "The largest whole number not above.")
-isfinite = _unary("isfinite", "isfinite", "True for finite numbers.")
-isinf = _unary("isinf", "isinf", "True for infinities.")
-isnan = _unary("isnan", "isnan", "True for NaN.")
-log = _unary("log", "log", "The natural logarithm.")
-log1p = _unary("log1p", "log1p", "log(1 + x).")
-log2 = _unary("log2", "log2", "The logarithm to base 2.")
-log10 = _unary("log10", "log10", "The logarithm to base 10.")
-negative = _unary("negative", "negative", "-x.")
-positive = _unary("positive", "positive", "The number itself.")
-real = _unary("real", "conjugate", "The number itself: there are no complex numbers.")
-reciprocal = _unary("reciprocal", "reciprocal", "1 over x, of floats.")
-round = _unary("round", "rint", "The nearest whole number, ties to even.")  # noqa: A001
-sign = _unary("sign", "sign", "-1, 0 or 1; NaN of NaN.")
-signbit = _unary("signbit", "signbit", "True for numbers below 0, -0.0 among them.")
-sin = _unary("sin", "sin", "The sine.")
-sinh = _unary("sinh", "sinh", "The hyperbolic sine.")
-sqrt = _unary("sqrt", "sqrt", "The square root.")
-square = _unary("square", "square", "x times itself.")
-tan = _unary("tan", "tan", "The tangent.")
-tanh = _unary("tanh", "tanh", "The hyperbolic tangent.")
-trunc = _unary("trunc", "trunc", "Without the fraction.")
+abs = _unary("abs", "The absolute value.", "absolute")  # noqa: A001
+acos = _unary("acos", "The angle in 0 to pi whose cosine is x.", "arccos")
+acosh = _unary("acosh", "The number whose hyperbolic cosine is x.", "arccosh")
+asin = _unary("asin", "The angle in -pi/2 to pi/2 whose sine is x.", "arcsin")
+asinh = _unary("asinh", "The number whose hyperbolic sine is x.", "arcsinh")
+atan = _unary("atan", "The angle in -pi/2 to pi/2 whose tangent is x.", "arctan")
+atanh = _unary("atanh", "The number whose hyperbolic tangent is x.", "arctanh")
+bitwise_invert = _unary("bitwise_invert", "Every bit exchanged.", "invert")
+ceil = _unary("ceil", "The smallest whole number not below.")
+conj = _unary("conj", "The number itself: there are no complex numbers.", "conjugate")
+cos = _unary("cos", "The cosine.")
+cosh = _unary("cosh", "The hyperbolic cosine.")
+exp = _unary("exp", "e^x.")
+expm1 = _unary("expm1", "e^x - 1.")
+floor = _unary("floor", "The largest whole number not above.")
+isfinite = _unary("isfinite", "True for finite numbers.")
+isinf = _unary("isinf", "True for infinities.")
+isnan = _unary("isnan", "True for NaN.")
+log = _unary("log", "The natural logarithm.")
+log1p = _unary("log1p", "log(1 + x).")
+log2 = _unary("log2", "The logarithm to base 2.")
+log10 = _unary("log10", "The logarithm to base 10.")
+negative = _unary("negative", "-x.")
+positive = _unary("positive", "The number itself.")
+real = _unary("real", "The number itself: there are no complex numbers.", "conjugate")
+reciprocal = _unary("reciprocal", "1 over x, of floats.")
+round = _unary("round", "The nearest whole number, ties to even.", "rint")  # noqa: A001
+sign = _unary("sign", "-1, 0 or 1; NaN of NaN.")
+signbit = _unary("signbit", "True for numbers below 0, -0.0 among them.")
+sin = _unary("sin", "The sine.")
+sinh = _unary("sinh", "The hyperbolic sine.")
+sqrt = _unary("sqrt", "The square root.")
+square = _unary("square", "x times itself.")
+tan = _unary("tan", "The tangent.")
+tanh = _unary("tanh", "The hyperbolic tangent.")
+trunc = _unary("trunc", "Without the fraction.")
 
-add = _binary("add", "add", "x1 + x2.")
-atan2 = _binary("atan2", "arctan2", "The angle of the point (x2, x1).")
-bitwise_and = _binary("bitwise_and", "bitwise_and", "The bits that both have.")
-bitwise_or = _binary("bitwise_or", "bitwise_or", "The bits that at least one has.")
-bitwise_xor = _binary("bitwise_xor", "bitwise_xor", "The bits that exactly one has.")
-bitwise_left_shift = _binary("bitwise_left_shift", "left_shift", "x1 2^x2.")
-bitwise_right_shift = _binary("bitwise_right_shift", "right_shift", "floor(x1 / 2^x2).")
-copysign = _binary("copysign", "copysign", "|x1| with the sign of x2.")
-divide = _binary("divide", "divide", "x1 / x2.")
-equal = _binary("equal", "equal", "True where x1 = x2.")
-floor_divide = _binary("floor_divide", "floor_divide", "floor(x1 / x2).")
-greater = _binary("greater", "greater", "True where x1 > x2.")
-greater_equal = _binary("greater_equal", "greater_equal", "True where x1 >= x2.")
-hypot = _binary("hypot", "hypot", "The root of x1^2 + x2^2.")
-less = _binary("less", "less", "True where x1 < x2.")
-less_equal = _binary("less_equal", "less_equal", "True where x1 <= x2.")
-logaddexp = _binary("logaddexp", "logaddexp", "log(e^x1 + e^x2).")
-maximum = _binary("maximum", "maximum", "The larger of both; NaN if there is one.")
-minimum = _binary("minimum", "minimum", "The smaller of both; NaN if there is one.")
-multiply = _binary("multiply", "multiply", "x1 times x2.")
-nextafter = _binary("nextafter", "nextafter", "The next number after x1 towards x2, of f32 and f64.")
-not_equal = _binary("not_equal", "not_equal", "True where x1 and x2 differ.")
-pow = _binary("pow", "power", "x1 to the power x2.")  # noqa: A001
-remainder = _binary("remainder", "remainder", "x1 modulo x2, with the sign of x2.")
-subtract = _binary("subtract", "subtract", "x1 - x2.")
+add = _binary("add", "x1 + x2.")
+atan2 = _binary("atan2", "The angle of the point (x2, x1).", "arctan2")
+bitwise_and = _binary("bitwise_and", "The bits that both have.")
+bitwise_or = _binary("bitwise_or", "The bits that at least one has.")
+bitwise_xor = _binary("bitwise_xor", "The bits that exactly one has.")
+bitwise_left_shift = _binary("bitwise_left_shift", "x1 2^x2.", "left_shift")
+bitwise_right_shift = _binary("bitwise_right_shift", "floor(x1 / 2^x2).", "right_shift")
+copysign = _binary("copysign", "|x1| with the sign of x2.")
+divide = _binary("divide", "x1 / x2.")
+equal = _binary("equal", "True where x1 = x2.")
+floor_divide = _binary("floor_divide", "floor(x1 / x2).")
+greater = _binary("greater", "True where x1 > x2.")
+greater_equal = _binary("greater_equal", "True where x1 >= x2.")
+hypot = _binary("hypot", "The root of x1^2 + x2^2.")
+less = _binary("less", "True where x1 < x2.")
+less_equal = _binary("less_equal", "True where x1 <= x2.")
+logaddexp = _binary("logaddexp", "log(e^x1 + e^x2).")
+maximum = _binary("maximum", "The larger of both; NaN if there is one.")
+minimum = _binary("minimum", "The smaller of both; NaN if there is one.")
+multiply = _binary("multiply", "x1 times x2.")
+nextafter = _binary("nextafter", "The next number after x1 towards x2, of f32 and f64.")
+not_equal = _binary("not_equal", "True where x1 and x2 differ.")
+pow = _binary("pow", "x1 to the power x2.", "power")  # noqa: A001
+remainder = _binary("remainder", "x1 modulo x2, with the sign of x2.")
+subtract = _binary("subtract", "x1 - x2.")
 
 
 def _logical(name: str, does: str) -> Callable[[Any, Any], Tensor]:

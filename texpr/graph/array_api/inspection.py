@@ -14,8 +14,8 @@ class NamespaceInfo:
     """Answers of `__array_namespace_info__()`."""
 
     def capabilities(self) -> dict[str, Any]:
-        """The optional parts that are there: masks as indices and shapes that depend on values, which are computed at once;
-        the most axes of a tensor, None for no limit.
+        """The optional parts that are there: masks as indices and shapes that depend on values, which are
+        computed at once; the most axes of a tensor, None for no limit.
         """
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": None}
 
@@ -36,7 +36,7 @@ class NamespaceInfo:
 
     def devices(self) -> list[str]:
         """Names of the devices that can be used."""
-        return [gpu.HOST, *dict.fromkeys([d] if (d := current().device) != gpu.HOST else [])]
+        return list(dict.fromkeys([gpu.HOST, current().device]))
 
 
 def __array_namespace_info__() -> NamespaceInfo:  # noqa: N807

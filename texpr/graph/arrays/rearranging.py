@@ -400,15 +400,18 @@ def _zero(x: Any) -> Any:
     return False if x.dtype == BOOL else 0
 
 
+def on_side(x: Any, k: int, upper: bool) -> Any:
+    """Matrices with 0 on one side of a diagonal; truth values as numbers, which the operators take."""
+    number = x.astype("u8") if x.dtype == BOOL else x
+    return (ops.triu if upper else ops.tril)(number, k=int(k)).astype(x.dtype)
+
+
 def triangle(upper: bool) -> Callable[..., Any]:
     """`np.triu` and `np.tril`: 0 on one side of a diagonal."""
 
     def of_matrix(m: Any, k: int = 0) -> Any:
         x = operand(m)
-        if len(x.shape) < 2:
-            return NotImplemented
-        mask = np.tri(x.shape[-2], x.shape[-1], k - 1 if upper else k, bool)
-        return array_functions.where(~mask if upper else mask, x, _zero(x))
+        return on_side(x, k, upper) if len(x.shape) >= 2 else NotImplemented
 
     return of_matrix
 
@@ -420,8 +423,9 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     if pair is None:
         return NotImplemented
     last = moveaxis(x, pair, (-2, -1))
-    rows, columns = np.nonzero(np.eye(*last.shape[-2:], k=offset, dtype=bool))
-    return last[(..., rows, columns)]
+    first, right = max(-offset, 0), max(offset, 0)
+    at = np.arange(max(min(last.shape[-2] - first, last.shape[-1] - right), 0))
+    return last[(..., at + first, at + right)]
 
 
 def diag(v: Any, k: int = 0) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from texpr import ops
 from texpr.graph.arrays import array_functions
 from texpr.graph.arrays.array_functions import operand
-from texpr.graph.arrays.rearranging import alike, at_axis, concatenate, is_tensor, places, strong
+from texpr.graph.arrays.rearranging import alike, at_axis, concatenate, diagonal, is_tensor, places, strong
 from texpr.ir.dtypes import BOOL
 
 # Sums of products
@@ -359,14 +359,8 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
         return c
     if not c.shape:
         return c / c
-    root = diagonal_of(c).sqrt()
+    root = diagonal(c).sqrt()
     return (c / root.reshape(-1, 1) / root.reshape(1, -1)).clip(-1, 1)
-
-
-def diagonal_of(x: Any) -> Any:
-    """The main diagonal of a square matrix."""
-    at = np.arange(x.shape[0])
-    return x[at, at]
 
 
 # Scans

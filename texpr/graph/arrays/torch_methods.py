@@ -6,7 +6,7 @@ from math import prod
 from typing import Any, Self, TypeVar
 
 from texpr import ops
-from texpr.graph.arrays import array_functions, binary
+from texpr.graph.arrays import array_functions, binary, rearranging
 from texpr.graph.arrays.array_functions import axes_of
 from texpr.graph.arrays.recorded import Recorded, recorded
 from texpr.graph.arrays.size import Size
@@ -375,10 +375,7 @@ class TorchMethods(TorchDtypes, Recorded):
 
     def flip(self: Array, *dims: Any) -> Array:
         """Axes in the opposite order."""
-        turned = axes_of(dims[0] if len(dims) == 1 else dims, len(self.shape))
-        return self[
-            tuple(slice(None, None, -1) if k in turned else slice(None) for k in range(len(self.shape)))
-        ]
+        return rearranging.flip(self, dims[0] if len(dims) == 1 else dims)
 
     def roll(self: Array, shifts: Any, dims: Any = None) -> Array:
         """Elements moved along axes, those that leave coming back at the other end."""
@@ -395,11 +392,11 @@ class TorchMethods(TorchDtypes, Recorded):
 
     def tril(self: Array, diagonal: Any = 0) -> Array:
         """Matrices with 0 above a diagonal."""
-        return ops.tril(self, k=diagonal)
+        return rearranging.on_side(self, diagonal, upper=False)
 
     def triu(self: Array, diagonal: Any = 0) -> Array:
         """Matrices with 0 below a diagonal."""
-        return ops.triu(self, k=diagonal)
+        return rearranging.on_side(self, diagonal, upper=True)
 
 
 def _places(index: Any) -> Any:

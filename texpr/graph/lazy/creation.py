@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from texpr.graph.arrays import array_functions, numpy_dispatch
+from texpr.graph.arrays import array_functions, numpy_dispatch, rearranging
 from texpr.graph.arrays.promotion import named
 from texpr.graph.lazy.lazy_tensor import Tensor
 from texpr.graph.lazy.making import of_bits, tensor
@@ -263,7 +263,7 @@ def meshgrid(*tensors: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
     default; torch's default is "ij".
 
     Raises:
-        CallError: a tensor with several axes.
+        CallError: another `indexing`.
     Example:
         >>> x, y = tx.meshgrid(tx.arange(3), tx.arange(2))
         >>> x.shape, y.tolist()
@@ -271,14 +271,7 @@ def meshgrid(*tensors: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
     """
     if indexing not in ("xy", "ij"):
         raise CallError(f"indexing is {indexing!r}", code="arguments", help='"xy" or "ij"')
-    vectors = [_tensor(x).reshape(-1) for x in tensors]
-    rank = len(vectors)
-    order = [1, 0, *range(2, rank)] if indexing == "xy" and rank > 1 else list(range(rank))
-    shape = tuple(vectors[k].shape[0] for k in order)
-    return tuple(
-        v.reshape(tuple(-1 if order[k] == n else 1 for k in range(rank))).broadcast_to(shape)
-        for n, v in enumerate(vectors)
-    )
+    return rearranging.meshgrid(*map(_tensor, tensors), indexing=indexing)
 
 
 def _joined(function: Any, tensors: Sequence[Any], axis: int | None) -> Tensor:
