@@ -50,12 +50,19 @@ _CLASSES = """
 import numpy as np
 from texpr import nn
 nn.manual_seed(0)
-loss = nn.LinearCrossEntropyLoss(512, 32000{chunk})
-model = nn.Linear(512, 512, bias=False)
-step = nn.TrainingStep(model, loss, nn.optim.SGD([*model.parameters(), *loss.parameters()], lr=0.01))
+{parts}
+parameters = [*model.parameters(), *loss.parameters()]
+step = nn.TrainingStep(model, loss, nn.optim.SGD(parameters, lr=0.01))
 random = np.random.default_rng(0)
 x, y = random.normal(size=(4096, 512)).astype("f4"), random.integers(0, 32000, 4096)
 measure(lambda: step(x, y))
+"""
+_FUSED = """
+model, loss = nn.Linear(512, 512, bias=False), nn.LinearCrossEntropyLoss(512, 32000)
+"""
+_PLAIN = """
+model = nn.Sequential(nn.Linear(512, 512, bias=False), nn.Linear(512, 32000, bias=False))
+loss = nn.CrossEntropyLoss()
 """
 _TORCH = """
 import numpy as np, torch
@@ -82,8 +89,8 @@ def main() -> int:
     rows = {
         "16 blocks, everything kept": (sys.executable, _DEEP.format(on=False)),
         "16 blocks, checkpointed": (sys.executable, _DEEP.format(on=True)),
-        "Linear and CrossEntropyLoss": (sys.executable, _CLASSES.format(chunk=", chunk=4096")),
-        "LinearCrossEntropyLoss": (sys.executable, _CLASSES.format(chunk="")),
+        "Linear and CrossEntropyLoss": (sys.executable, _CLASSES.format(parts=_PLAIN)),
+        "LinearCrossEntropyLoss": (sys.executable, _CLASSES.format(parts=_FUSED)),
     }
     if arguments.torch:
         rows["Linear and CrossEntropyLoss of torch"] = arguments.torch, _TORCH

@@ -79,6 +79,21 @@ def test_trainings_are_those_of_the_plain_loss(options: dict):
     assert found == pytest.approx(float(nn.CrossEntropyLoss()(loss.linear(chunked.predict(X)), T)))
 
 
+def test_weights_of_examples_and_of_words():
+    trainer, _ = trained(6)
+    words, targets, weights = X.reshape(4, 5, FEATURES), T.reshape(4, 5), RANDOM.random((4, 5))
+    for given in (weights[:, :1], weights):
+        wanted = trainer.evaluate(X, T, sample_weight=np.broadcast_to(given, (4, 5)).ravel())["loss"]
+        given = given.squeeze()
+        assert trainer.evaluate(words, targets, sample_weight=given)["loss"] == pytest.approx(wanted)
+    with pytest.raises(tx.CallError) as caught:
+        trainer.evaluate(words, targets, sample_weight=weights[:, :4])
+    assert str(caught.value) == (
+        "error[shape]: sample_weight has shape [4, 4], the losses have [4, 5]\n"
+        "  help: give a weight for each example, or for each element of the loss"
+    )
+
+
 def test_the_weight_is_saved_with_the_training(tmp_path: Path):
     trainer, loss = trained(6)
     trainer.save(tmp_path / "run.safetensors")

@@ -15,13 +15,13 @@ from texpr.graph.capture.checkpoint_regions import ONCE_THERE
 from texpr.ir.dtypes import numpy_dtype
 from texpr.nn.core.argument_checks import number, whole
 from texpr.nn.core.layer_operations import present
-from texpr.nn.losses.loss import WeightedLoss, as_float, wide
+from texpr.nn.losses.loss import WeightedLoss, weighed_places, wide
 from texpr.nn.modules.linear import Linear
 from texpr.support.errors import CallError
 
 ELEMENTS = 1 << 24
-"""Logits that are there at once: 64 MiB of f32. Products of 512 rows by 32,000 classes run at the
-full rate of a core; packing the weights for each of them costs a few percent.
+"""Logits that are there at once: 64 MiB of f32. The weights are packed for the product of each
+chunk: its rows are to be many beside that (`python -m bench.training_memory`).
 """
 MOST_CHUNKS = 64
 """Pieces of the rows: each adds a dozen equations to the program, which is compiled as one."""
@@ -115,17 +115,12 @@ class LinearCrossEntropyLoss(WeightedLoss):
         rows = prod(places)
         input, target = input.reshape((rows, input.shape[-1])), target.reshape((rows,))
         if weight is not None:
-            weight = as_float(self._weights(weight, places), input).reshape((rows,))
+            weight = weighed_places(weight, places, input).reshape((rows,))
         if self.reduction == "none":
             each = self._each(self.linear(input), target)[0]
             return (each if weight is None else each * weight).reshape(places)
         total, count = self._sums(input, target, weight)
         return (total if self.reduction == "sum" else ops.divide(total, count)).astype(input.dtype)
-
-    def _weights(self, weight: Any, places: tuple[int, ...]) -> Any:
-        while weight.ndim < len(places):
-            weight = ops.expand(weight, axis=weight.ndim, times=places[weight.ndim])
-        return weight
 
     def _sums(self, input: Any, target: Any, weight: Any) -> tuple[Any, Any]:
         """The sum of the losses, and what it counts."""

@@ -72,7 +72,7 @@ class Loss(Module):
             weight: (batch,), or of more axes of the losses.
         """
         each, counted = self.each_counted(input, target)
-        around = weighed_places(weight, each)
+        around = weighed_places(weight, tuple(each.shape), each)
         if self.reduction == "none":
             return each * around
         total = ops.sum_all(wide(each * around))
@@ -109,22 +109,25 @@ def wide(x: Any) -> Any:
     return x.astype("f32") if x.dtype.bits < 32 else x
 
 
-def weighed_places(weight: Any, each: Any) -> Any:
+def weighed_places(weight: Any, shape: tuple[int, ...], like: Any) -> Any:
     """Weights of examples repeated to the places of their losses.
 
+    Args:
+        shape: of the losses.
+        like: has their dtype.
     Raises:
         CallError: the weights have other axes than the losses.
     """
     given = tuple(weight.shape)
-    if not given or given != tuple(each.shape)[: len(given)]:
+    if not given or given != shape[: len(given)]:
         raise CallError(
-            f"sample_weight has shape {list(given)}, the losses have {list(each.shape)}",
+            f"sample_weight has shape {list(given)}, the losses have {list(shape)}",
             code="shape",
             help="give a weight for each example, or for each element of the loss",
         )
-    weight = as_float(weight, each)
-    while weight.ndim < each.ndim:
-        weight = ops.expand(weight, axis=weight.ndim, times=each.shape[weight.ndim])
+    weight = as_float(weight, like)
+    while weight.ndim < len(shape):
+        weight = ops.expand(weight, axis=weight.ndim, times=shape[weight.ndim])
     return weight
 
 

@@ -226,7 +226,7 @@ class KLDivLoss(Loss):
         if self.reduction != "batchmean":
             return super().weighed(input, target, weight)
         each = self.each(input, target)
-        around = weighed_places(weight, each)
+        around = weighed_places(weight, tuple(each.shape), each)
         return ops.sum_all(wide(each * around)) / ops.sum_all(wide(as_float(weight, each)))
 
 
