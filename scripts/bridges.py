@@ -20,17 +20,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / ".bridges"
-TESTS = {
-    "torch": ("tests/bridges/torch", "tests/docs/test_pages.py::test_code[docs/guide/inside_torch.md]"),
-    "jax": ("tests/bridges/jax", "tests/docs/test_pages.py::test_code[docs/guide/inside_jax.md]"),
-}
-"""The tests of each framework, by the name of its extra."""
+FRAMEWORKS = ("torch", "jax")
+"""Their packages, extras and folders of tests have these names."""
 
 
 def main() -> int:
     """Run the tests of each framework with each version; 1 if a run failed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--only", nargs="*", default=list(TESTS), choices=TESTS)
+    parser.add_argument("--only", nargs="*", default=FRAMEWORKS, choices=FRAMEWORKS)
     parser.add_argument("--versions", nargs="*", default=["newest", "oldest"], metavar="VERSION")
     arguments = parser.parse_args()
     failed = []
@@ -57,8 +54,14 @@ def run(framework: str, version: str) -> int:
     found = _said([str(python), "-c", f"import {framework}; print({framework}.__version__)"])
     print(f"== {framework} {found}", flush=True)
     return subprocess.run(
-        [str(python), "-m", "pytest", "-q", "-n", "2", *TESTS[framework]], cwd=ROOT
+        [str(python), "-m", "pytest", "-q", "-n", "2", *tests(framework)], cwd=ROOT
     ).returncode
+
+
+def tests(framework: str) -> tuple[str, ...]:
+    """The tests of a framework: of its folder, of docstrings, of its page."""
+    page = f"tests/docs/test_pages.py::test_code[docs/guide/inside_{framework}.md]"
+    return f"tests/bridges/{framework}", "tests/bridges/test_examples.py", page
 
 
 def environment(framework: str, version: str) -> Path:

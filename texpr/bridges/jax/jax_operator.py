@@ -32,8 +32,7 @@ def op(operator: Op) -> JaxOp:
     XLA calls the operator's kernel itself, by its FFI: no Python runs in the call, and arrays are
     taken where they lie. A kernel is compiled for the shapes and dtypes of each trace, and stays
     until the process ends. Derivatives are the operators of `tx.vjp` and `tx.jvp`; second and
-    further ones are derivatives of these. Batches are those
-    of `tx.vmap`.
+    further ones are derivatives of these. Batches are those of `tx.vmap`.
 
     Arguments are those of the operator: inputs by position or name, constants by name. Numbers take
     the dtype of what they meet. Kernels run on CPUs.
