@@ -16,7 +16,7 @@ from texpr.graph import Capture, Symbolic
 from texpr.ir.dtypes import F64, I64, DType
 from texpr.nn.metrics import Accuracy
 from texpr.nn.training.loss_divisor import divisor_of
-from texpr.nn.training.measurements import Averages
+from texpr.nn.training.measurements import Averages, Measurements
 
 RANDOM = np.random.default_rng(3)
 X = RANDOM.normal(size=(24, 5))
@@ -181,9 +181,10 @@ def test_batches_of_nothing():
 
 
 def test_means_of_nothing_are_nan():
-    means = Averages(["loss", "far"])
+    means = Averages()
     means.add("loss", nan, 0)
-    assert isnan(means.means()["loss"]) and list(means.means()) == ["loss", "far"]
+    values = Measurements(means).values({"far": len})
+    assert list(values) == ["loss", "far"] and all(map(isnan, values.values()))
     means.add("loss", 3.0, 2)
     means.add("loss", 6.0, 4)
     means.add_sum("far", 5.0)
@@ -296,7 +297,10 @@ def test_metrics_say_what_they_count():
     )
     assert found["first"] == pytest.approx(outputs[9:, 0].mean())
     text = complaint(lambda: nn.Trainer(model, t.loss, t.optimizer, [share, share]))
-    assert text == "error[arguments]: two measurements are called 'share'\n  help: give one another __name__"
+    assert text == (
+        "error[arguments]: two measurements are called 'share'\n"
+        "  help: give one another name: metrics={'another': ...}"
+    )
 
 
 # Updates that are left out, epochs in which nothing is measured

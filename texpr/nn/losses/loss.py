@@ -99,6 +99,11 @@ class Loss(Module):
         return "" if self.reduction == "mean" else f"reduction={self.reduction!r}"
 
 
+def ignored_label(loss: object) -> int | None:
+    """The label that counts for nothing in a loss of class numbers; None if there is none."""
+    return getattr(loss, "ignore_index", None) if getattr(loss, "labels", False) else None
+
+
 def as_float(target: Any, like: Any) -> Any:
     """A target in the output's dtype: integers, truth values, and floats of other bits."""
     return target if target.dtype == like.dtype else target.astype(like.dtype)

@@ -10,7 +10,6 @@ import numpy as np
 from texpr.nn.core.argument_checks import number, one_of, whole
 from texpr.nn.metrics.metric import Metric, State
 from texpr.nn.metrics.predictions import Predictions, Reading, refused
-from texpr.support.errors import CallError
 
 _AVERAGES = ("binary", "macro", "micro", "weighted", "none")
 
@@ -251,12 +250,3 @@ class ConfusionMatrix(_OfDecisions):
 
 def _crossed(true: np.ndarray, found: np.ndarray, size: int) -> np.ndarray:
     return np.bincount(true.ravel() * size + found.ravel(), minlength=size * size).reshape(size, size)
-
-
-def wants_decisions(owner: str, loss: object) -> CallError:
-    """The error of a metric of classes for a loss of numbers."""
-    return CallError(
-        f"{owner}: {type(loss).__name__} compares numbers, which are neither right nor wrong",
-        code="metric",
-        help="metrics=['mae', 'rmse', 'r2'] are of numbers",
-    )

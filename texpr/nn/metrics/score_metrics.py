@@ -9,7 +9,6 @@ from typing import Self
 import numpy as np
 
 from texpr.nn.core.argument_checks import one_of
-from texpr.nn.metrics.class_metrics import wants_decisions
 from texpr.nn.metrics.metric import Metric, State
 from texpr.support.errors import CallError
 
@@ -43,7 +42,11 @@ class AUC(Metric):
     def of(self, loss: object) -> Self:
         made = super().of(loss)
         if made.predictions.of_numbers:
-            raise wants_decisions("auc", loss)
+            raise CallError(
+                f"auc: {type(loss).__name__} compares numbers, which are neither right nor wrong",
+                code="metric",
+                help="metrics=['mae', 'rmse', 'r2'] are of numbers",
+            )
         return made
 
     def measure(self, outputs: np.ndarray, targets: np.ndarray) -> State:

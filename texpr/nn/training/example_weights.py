@@ -9,6 +9,7 @@ import numpy as np
 
 from texpr.ir.dtypes import DType
 from texpr.nn.core.inputs import NetworkInput, as_input
+from texpr.nn.losses.loss import ignored_label
 from texpr.support.errors import CallError
 
 Weights = Mapping[int, float] | str | object
@@ -35,7 +36,7 @@ def checked_weights(given: object, count: int, dtype: DType | None) -> NetworkIn
 
 
 def weights_of(
-    y: Any, sample_weight: object, class_weight: Weights | None, loss: object, classes: int | None = None
+    y: Any, sample_weight: object, class_weight: Weights | None, loss: object
 ) -> np.ndarray | None:
     """The weights of examples, or of places of targets, by their classes and one by one; None
     where all count alike.
@@ -47,7 +48,7 @@ def weights_of(
     if class_weight is None:
         return given
     labels = _labels(np.asarray(y), loss)
-    ignored = getattr(loss, "ignore_index", None) if getattr(loss, "labels", False) else None
+    ignored = ignored_label(loss)
     counted = np.ones(labels.shape, bool) if ignored is None else labels != ignored
     by_class = np.ones(labels.shape)
     by_class[counted] = _of_classes(class_weight, labels[counted])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import nan
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from texpr.nn import metrics
+from texpr.nn.losses.loss import ignored_label
 from texpr.nn.metrics.metric import Metric, State, arrays_of
 from texpr.nn.training.callback_states import packed, unpacked
 from texpr.support.errors import CallError
@@ -60,7 +61,9 @@ def named_metrics(
         name = given or own or getattr(each, "__name__", type(each).__name__)
         if name in (*found, *_TAKEN):
             raise CallError(
-                f"two measurements are called {name!r}", code="arguments", help="give one another __name__"
+                f"two measurements are called {name!r}",
+                code="arguments",
+                help="give one another name: metrics={'another': ...}",
             )
         found[name] = made
     return found
@@ -101,7 +104,7 @@ def _by_name(name: str) -> Metric:
 
 def counted_targets(targets: np.ndarray, loss: object) -> int:
     """Number of targets of a batch that count: all but ignored labels."""
-    ignored = getattr(loss, "ignore_index", None) if getattr(loss, "labels", False) else None
+    ignored = ignored_label(loss)
     return (
         targets.size
         if ignored is None or targets.dtype.kind not in "iu"
@@ -118,12 +121,13 @@ class Measured(NamedTuple):
 
 @forwards
 def measure(
-    metrics: Mapping[str, Metric | MetricFunction], outputs: np.ndarray, targets: np.ndarray, count: int
+    metrics: Mapping[str, Metric | MetricFunction], outputs: np.ndarray, targets: np.ndarray, loss: object
 ) -> Measured:
     """All metrics of a batch.
 
     Args:
-        count: the weight of functions that do not say theirs.
+        loss: says which targets count: their number is the weight of functions that do not say
+            theirs.
     Raises:
         CallError: one gives no number.
     """
@@ -133,7 +137,8 @@ def measure(
             states[name] = metric.measure(outputs, targets)
             continue
         value = metric(outputs, targets)
-        pair = value if isinstance(value, tuple) and len(value) == 2 else (value, count)
+        has_weight = isinstance(value, tuple) and len(value) == 2
+        pair = value if has_weight else (value, counted_targets(targets, loss))
         means[name] = _number(name, pair[0]), _number(name, pair[1])
     return Measured(states, means)
 
@@ -149,14 +154,10 @@ def _number(name: str, value: object) -> float:
 
 
 class Averages:
-    """Means over batches, each with a weight. The mean of nothing is NaN.
+    """Means over batches, each with a weight."""
 
-    Args:
-        names: of the measurements, in their order.
-    """
-
-    def __init__(self, names: Iterable[str] = ()) -> None:
-        self._totals: dict[str, tuple[float, float]] = dict.fromkeys(names, (0.0, 0.0))
+    def __init__(self) -> None:
+        self._totals: dict[str, tuple[float, float]] = {}
 
     def add(self, name: str, value: float, weight: float) -> None:
         """Take in a batch. One of weight 0 counts for nothing, also where its value is NaN."""

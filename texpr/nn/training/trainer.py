@@ -393,8 +393,7 @@ class Trainer:
     def _metrics(self, plan: Plan, batch: Batch) -> Measured:
         if not self.metrics:
             return _NOTHING
-        targets = readable(*batch.y)
-        return measure(self.metrics, plan.value(1), targets, counted_targets(targets, self.loss))
+        return measure(self.metrics, plan.value(1), readable(*batch.y), self.loss)
 
     def _add(self, measured: Measurements, plan: LossPlan, loss: float, metrics: Measured) -> None:
         """Take in a batch that the plan has run on."""
