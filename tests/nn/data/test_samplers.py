@@ -46,8 +46,10 @@ def test_batches_by_length(lengths: list[int], size: int, seed: int, pool: int):
     assert sorted(k for batch in batches for k in batch) == list(range(len(lengths)))
     ordered = LengthBatchSampler(lengths, size, shuffle=False).batches(0)
     assert [lengths[k] for b in ordered for k in b] == sorted(lengths)
-    padding = [sum(max(lengths[k] for k in b) - lengths[j] for b in found for j in b) for found in (ordered,)]
-    assert padding[0] <= sum(max(lengths) - n for n in lengths)
+    one_pool = LengthBatchSampler(lengths, size, pool=len(lengths), seed=seed).batches(0)
+    assert sorted(sorted(lengths[k] for k in b) for b in one_pool) == sorted(
+        [lengths[k] for k in b] for b in ordered
+    )
 
 
 @given(st.lists(st.floats(0, 5), min_size=1, max_size=20).filter(lambda w: sum(w) > 1e-3), SEEDS)

@@ -121,7 +121,7 @@ class DataLoader:
             for batch in found:
                 self._check(batch)
             return found
-        order = self._check(self.order(self.epoch))
+        order = self.order(self.epoch)
         starts = range(0, len(self) * self.batch_size, self.batch_size)
         return [order[start : start + self.batch_size] for start in starts]
 
@@ -139,7 +139,7 @@ class DataLoader:
     def order(self, epoch: int) -> np.ndarray:
         """The numbers of the examples in the order of an epoch."""
         if self.sampler is not None:
-            return order_of(self.sampler, epoch)
+            return self._check(order_of(self.sampler, epoch))
         count = len(self.dataset)
         return (
             np.random.default_rng((self.seed, epoch)).permutation(count) if self.shuffle else np.arange(count)

@@ -183,19 +183,18 @@ class GroupedBatchSampler(BatchSampler):
         seed: int = 0,
     ) -> None:
         super().__init__((), batch_size, drop_last)
-        _, found = np.unique(np.asarray(groups), return_inverse=True)
-        self.groups, self.shuffle = found.reshape(-1), bool(shuffle)
+        _, found, counts = np.unique(np.asarray(groups), return_inverse=True, return_counts=True)
+        order = np.argsort(found.reshape(-1), kind="stable")
+        self.members, self.shuffle = np.split(order, np.cumsum(counts)[:-1]), bool(shuffle)
         self.seed = whole(type(self).__name__, "seed", seed, 0)
 
     def __len__(self) -> int:
-        counts = np.bincount(self.groups)
-        return sum(len(_pieces(int(n), self.batch_size, self.drop_last)) for n in counts)
+        return sum(len(_pieces(len(m), self.batch_size, self.drop_last)) for m in self.members)
 
     def batches(self, epoch: int) -> list[np.ndarray]:
         random = np.random.default_rng((self.seed, epoch)) if self.shuffle else None
         found = []
-        for group in range(int(self.groups.max(initial=-1)) + 1):
-            members = np.flatnonzero(self.groups == group)
+        for members in self.members:
             members = members if random is None else random.permutation(members)
             found += [members[piece] for piece in _pieces(len(members), self.batch_size, self.drop_last)]
         return found if random is None else [found[k] for k in random.permutation(len(found))]
