@@ -137,9 +137,9 @@ def measure(
             states[name] = metric.measure(outputs, targets)
             continue
         value = metric(outputs, targets)
-        has_weight = isinstance(value, tuple) and len(value) == 2
-        pair = value if has_weight else (value, counted_targets(targets, loss))
-        means[name] = _number(name, pair[0]), _number(name, pair[1])
+        if not (isinstance(value, tuple) and len(value) == 2):
+            value = value, counted_targets(targets, loss)
+        means[name] = _number(name, value[0]), _number(name, value[1])
     return Measured(states, means)
 
 
