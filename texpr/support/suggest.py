@@ -16,7 +16,7 @@ from texpr.support.elsewhere import argument
 from texpr.support.errors import CallError
 from texpr.support.late import late
 from texpr.support.spelling import nearest
-from texpr.support.tracebacks import boundary, forwards, hide_frames
+from texpr.support.tracebacks import boundary, forwards, hide_frames, hide_own_frame, mark
 
 if TYPE_CHECKING:
     import difflib
@@ -99,6 +99,7 @@ UnknownName.__module__, UnknownName.__qualname__ = (
     AttributeError.__module__,
     AttributeError.__qualname__,
 )  # what tracebacks call it
+mark(UnknownName)
 
 
 def suggest_names(module: str, elsewhere: Mapping[str, str] | None = None) -> None:
@@ -131,12 +132,16 @@ def suggests(elsewhere: Mapping[str, str]) -> Callable[[C], C]:
 
     def __getattr__(self: object, name: str) -> Any:
         kind = type(self)
-        try:
-            if name[:2] != "__" and hasattr(kind, name):
+        if name[:2] != "__" and hasattr(kind, name):
+            try:
                 return object.__getattribute__(self, name)
+            except Exception as error:
+                hide_frames(error)
+                raise
+        try:
             raise UnknownName(kind.__name__, name, lambda: did_you_mean(name, _names_of(self), elsewhere))
-        except Exception as error:
-            hide_frames(error)
+        except UnknownName as error:  # often: NumPy asks for its protocols in each conversion
+            hide_own_frame(error)
             raise
 
     def changed(kind: C) -> C:

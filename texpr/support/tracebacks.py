@@ -90,11 +90,19 @@ def hide_frames(error: BaseException) -> None:
         seen.add(id(each))
         entries = _entries(each.__traceback__)
         if entries and _is_meant(each, entries):
-            _mark(each)
+            mark(each)
             each.__traceback__ = _chain([e for e in entries if not _of_package(e.tb_frame)])
         elif entries and each is error:
             _ask_for_report(each, entries)
         each = each.__cause__ or (None if each.__suppress_context__ else each.__context__)
+
+
+def hide_own_frame(error: BaseException) -> None:
+    """The same where the error is raised in the frame that catches it: without a look at frames. Its
+    class is marked.
+    """
+    if not _shows_all():
+        error.__traceback__ = None
 
 
 def _shows_all() -> bool:
@@ -148,8 +156,10 @@ def _is_used(frame: FrameType) -> bool:
     return str(frame.f_globals.get("__name__", "")).partition(".")[0] in _USES
 
 
-def _mark(error: BaseException) -> None:
-    """Known from now on: frames that are gone do not say who raised it."""
+def mark(error: BaseException | type[BaseException]) -> None:
+    """Remember that an error, or each of a class, is raised on purpose: frames that are gone do not say
+    who raised it.
+    """
     if not isinstance(error, Error):
         try:
             setattr(error, _MARK, True)

@@ -75,9 +75,9 @@ def common_dtype(*operands: Any) -> DType:
     return result
 
 
-def is_weak(x: object) -> bool:
+def is_weak(x: Any) -> bool:
     """True if an operand is a number of Python, or stands for one."""
-    return is_number(x) or getattr(x, "weak", False)
+    return is_number(x) or hasattr(type(x), "weak") and x.weak  # tensors have none, and would look for it
 
 
 def _like(t: DType) -> bool | int | float:
@@ -116,7 +116,8 @@ def _range_of_weak(x: Any, computed: DType | None) -> str:
     called: what the other operand's dtype holds.
     """
     if (
-        not getattr(x, "weak", False)
+        is_number(x)
+        or not is_weak(x)
         or x.dtype != I64
         or computed is None
         or not computed.is_int
