@@ -82,7 +82,12 @@ def test_tensors_outputs_and_options():
         (lambda: tx.debug.watch(SCALED, "m")(np.ones((2, 2), "f4")), "`X` has 2 dimensions, expected 1"),
         (lambda: tx.interpret(SCALED, np.ones(2, "f4"), break_at="n"), "scaled computes no `n`"),
         (lambda: tx.interpret(SCALED, np.ones(2, "f4"), break_at="X[0]"), "scaled computes no `X`"),
-        (lambda: tx.interpret(SCALED, np.ones(2, "f4"), break_at="Y"), "`Y` has 1 axes, Y has 0 indices"),
+        (lambda: tx.interpret(SCALED, np.ones(2, "f4"), break_at="Y"), "`Y` has 1 axis, Y has 0 indices"),
+        (lambda: tx.interpret(SCALED, np.ones(2, "f4"), break_at=3), "`3` is no element"),
+        (
+            lambda: tx.debug.watch(SCALED, "Y", where=lambda v: v[:1] > 0)(np.ones(2, "f4")),
+            "`where` gives [1] for `Y` of shape [2]",
+        ),
         (lambda: tx.interpret(SCALED, np.ones(2, "f4"), break_at="Y[2]"), "no equation computes Y[2]"),
         (lambda: tx.interpret(SCALED, np.ones(2, "f4"), break_at="Y[i]"), "`Y[i]` is no element"),
     ],

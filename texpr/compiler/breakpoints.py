@@ -25,6 +25,7 @@ from texpr.ir.printing.expr import show
 from texpr.ir.tensor import Program
 from texpr.ir.traverse import children
 from texpr.support.errors import CallError
+from texpr.support.spelling import counted
 from texpr.support.suggest import did_you_mean
 
 _ELEMENT = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\[([\s\d,]*)\])?\s*")
@@ -54,7 +55,7 @@ def interpret_to(program: Program, arrays: Sequence[np.ndarray], place: str) -> 
 
 
 def _parsed(program: Program, place: str) -> tuple[str, tuple[int, ...]]:
-    found = _ELEMENT.fullmatch(place)
+    found = _ELEMENT.fullmatch(place) if isinstance(place, str) else None
     if found is None:
         raise CallError(f"`{place}` is no element of a tensor", code="break", help='such as "m[3, 4]"')
     computed = {t.name: t for t in (*program.outputs, *program.temporaries)}
@@ -66,7 +67,12 @@ def _parsed(program: Program, place: str) -> tuple[str, tuple[int, ...]]:
     element = tuple(int(k) for k in (found[2] or "").split(",") if k.strip())
     rank = len(computed[name].shape)
     if len(element) != rank:
-        raise CallError(f"`{name}` has {rank} axes, {place} has {len(element)} indices", code="break")
+        raise CallError(
+            f"`{name}` has {counted(rank, 'axis', 'axes')}, {place} has "
+            f"{counted(len(element), 'index', 'indices')}",
+            code="break",
+            help=f"such as {name}[{', '.join('0' * rank)}]" if rank else f"it is {name}",
+        )
     return name, element
 
 

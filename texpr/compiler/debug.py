@@ -12,7 +12,7 @@ from texpr.ir.interpreter.tensor import interpret as interpret_program
 from texpr.ir.tensor import Program
 from texpr.support.errors import CallError
 from texpr.support.suggest import did_you_mean, known_arguments
-from texpr.support.tracebacks import boundary
+from texpr.support.tracebacks import boundary, forwards
 
 __all__ = ["Watched", "watch"]
 MOST_SHOWN = 10
@@ -54,11 +54,10 @@ class Watched:
         program, given = instance(self._operator, arrays, options)  # before `out` may be written to
         seeing = self._seeing(program)
         kernel = default_kernel(seeing, sizes_of(seeing, tuple(a.shape for a in given)))
-        found = kernel(*given)
+        found = _listed(kernel(*given), len(seeing.outputs))
         result = self._operator(*arrays, **options, **out)
-        self._keep(seeing, given, _listed(found, len(seeing.outputs)))
-        own = _listed(result, len(program.outputs))
-        self.exact &= all(_same(a, b) for a, b in zip(own, _listed(found, len(seeing.outputs))))
+        self._keep(seeing, given, found)
+        self.exact &= all(map(_same, _listed(result, len(program.outputs)), found))
         return result
 
     @boundary
@@ -82,6 +81,7 @@ class Watched:
         inside = tuple(t for t in program.temporaries if t.name in self._names)
         return replace(program, outputs=(*program.outputs, *inside)) if inside else program
 
+    @forwards
     def _keep(self, program: Program, given: Sequence[np.ndarray], found: Sequence[object]) -> None:
         every = {t.name: a for t, a in zip((*program.inputs, *program.outputs), (*given, *found))}
         values = {name: np.array(every[name]) for name in self._names}
@@ -95,8 +95,7 @@ class Watched:
         if self._where is None:
             shown = np.array2string(value, threshold=100) if value.ndim else str(value[()])
             return [f"{operator}: {name} = {shown}"]
-        chosen = np.broadcast_to(np.asarray(self._where(value), bool), value.shape)
-        places = np.argwhere(chosen)
+        places = np.argwhere(self._chosen(name, value, self._where))
         lines = [
             f"{operator}: {name}[{', '.join(map(str, at))}] = {value[tuple(at)]}"
             if len(at)
@@ -105,6 +104,18 @@ class Watched:
         ]
         rest = len(places) - len(lines)
         return [*lines, *([f"{operator}: {name}: {rest} more of {value.size}"] if rest else [])]
+
+    @staticmethod
+    @forwards
+    def _chosen(name: str, value: np.ndarray, where: Condition) -> np.ndarray:
+        chosen = np.asarray(where(value), bool)
+        if chosen.shape not in ((), value.shape):
+            raise CallError(
+                f"`where` gives {list(chosen.shape)} for `{name}` of shape {list(value.shape)}",
+                code="watch",
+                help="give a boolean for each element: lambda values: ~np.isfinite(values)",
+            )
+        return np.broadcast_to(chosen, value.shape)
 
 
 @known_arguments
@@ -121,10 +132,11 @@ def watch(
 
     Args:
         names: of the tensors.
-        where: given the values, says which are told; all unless given.
+        where: given the values, says which are told: a boolean for each, or one for all of them. All
+            are told unless it is given.
         to: is called with each line of text; None only collects them in `values`.
     Raises:
-        CallError: there is no such tensor; arguments that do not fit.
+        CallError: there is no such tensor; arguments that do not fit; `where` gives another shape.
     Example:
         >>> scaled = tx.op("op scaled(X: f32[N]) -> Y: f32[N] { m = max(i: X[i])  Y[i] = X[i] / m }")
         >>> seen = tx.debug.watch(scaled, "m", "Y", where=lambda v: ~np.isfinite(v))

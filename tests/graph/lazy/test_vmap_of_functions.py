@@ -101,6 +101,14 @@ def test_compiled_functions_and_operators_of_tensors():
     assert t.grad is not None and t.grad.shape == (3, 4)
 
 
+def test_axes_by_name_of_any_number_of_arguments():
+    x, y, z = random.standard_normal((3, 2, 4))
+    columns = tx.vmap(lambda a, *rest: a + rest[0] * rest[1], in_axes={"a": 0, "rest": 0})
+    assert (columns(x, y, z).numpy() == x + y * z).all()
+    shared = tx.vmap(lambda a, *rest: a + rest[0] * rest[1], in_axes={"a": 0})
+    assert (shared(x, y[0], z[0]).numpy() == x + y[0] * z[0]).all()
+
+
 def assigns(x: Any) -> Any:
     x[0] = 1.0
     return x

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from texpr.graph.arrays.array_functions import is_weak
 from texpr.graph.arrays.recording import active_capture
 from texpr.graph.capture.symbolic import Symbolic
 from texpr.graph.lazy.inner_functions import (
@@ -31,6 +32,7 @@ from texpr.passes.tensor.chosen_program import chosen
 from texpr.passes.tensor.scanned_program import scanned
 from texpr.support.errors import CallError
 from texpr.support.suggest import known_arguments
+from texpr.support.tracebacks import forwards
 
 
 @known_arguments
@@ -128,6 +130,7 @@ def _body(
     """The body on one row; its outputs are the carried values, then the results."""
     specs = [_spec(x) for x in carried] + [Spec(tuple(x.shape[1:]), x.dtype) for x in rows]
 
+    @forwards
     def step(*symbols: Any) -> Any:
         given = iter(symbols)
         returned = f(tree.built(given), row_tree.built(given))
@@ -181,10 +184,11 @@ def _operands(what: str, value: Any) -> tuple[list[Any], Tree]:
 
 
 def _spec(x: Any) -> Spec:
-    return Spec(tuple(x.shape), x.dtype, isinstance(x, Number) or bool(getattr(x, "weak", False)))
+    return Spec(tuple(x.shape), x.dtype, isinstance(x, Number) or is_weak(x))
 
 
 @known_arguments
+@forwards
 def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *operands: Any) -> Any:
     """`true_fn(*operands)` where `pred` holds, else `false_fn(*operands)`.
 
@@ -233,6 +237,7 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *
 
 
 def _side(f: Callable[..., Any], tree: Tree, given: Sequence[Any]) -> Body:
+    @forwards
     def side(*symbols: Any) -> Any:
         return f(*tree.built(iter(symbols)))
 
@@ -289,6 +294,7 @@ def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any
     nothing = Tree(tuple)
     step, carried = _stable("while_loop", lambda c, _: (body(c), None), tree, carried, nothing, [])
 
+    @forwards
     def test(*symbols: Any) -> Any:
         return cond(tree.built(iter(symbols)))
 

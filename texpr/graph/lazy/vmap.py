@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any, overload
 
 from texpr.compiler import Op
+from texpr.graph.arrays.array_functions import is_weak
 from texpr.graph.lazy.inner_functions import Spec, apply, as_operand, interned, is_number, name_of, traced
 from texpr.graph.lazy.mapped_operators import InAxes, OutAxes, is_axis, map_operator
 from texpr.graph.lazy.pytrees import flattened
@@ -17,6 +19,7 @@ from texpr.passes.tensor.fix_sizes import specialize
 from texpr.support.errors import CallError
 from texpr.support.spelling import counted
 from texpr.support.suggest import known_arguments
+from texpr.support.tracebacks import boundary, forwards
 
 
 @overload
@@ -79,6 +82,7 @@ def vmap(function: Any, in_axes: InAxes = 0, out_axes: OutAxes = 0) -> Any:
             help="tx.vmap(tx.ops.softmax), or tx.vmap(lambda x: x * x)",
         )
 
+    @boundary
     @functools.wraps(function, updated=())  # a compiled function holds what it was compiled to
     def mapped(*args: Any, **kwargs: Any) -> Any:
         return _call(function, in_axes, out_axes, args, kwargs)
@@ -101,15 +105,13 @@ def _call(
     ]
     count = _count(name, operands, axes)
     given = [(x, a) for x, a in zip(operands, axes) if not _is_static(x)]
-    specs = [
-        Spec(tuple(n for k, n in enumerate(x.shape) if k != a), x.dtype, getattr(x, "weak", False))
-        for x, a in given
-    ]
+    specs = [Spec(tuple(n for k, n in enumerate(x.shape) if k != a), x.dtype, is_weak(x)) for x, a in given]
 
     def bound(symbols: list[Any]) -> Any:
         rest = iter(symbols)
         return tree.built(iter([x if _is_static(x) else next(rest) for x in operands]))
 
+    @forwards
     def inner(*symbols: Any) -> Any:
         positional, named = bound(list(symbols))
         return function(*positional, **named)
@@ -153,7 +155,8 @@ def _places(
                     code="arguments",
                     help=f"its parameters are {', '.join(known)}",
                 )
-        of_position = [in_axes.get(key) for key, _ in zip(known, args)]
+        rest = next((key for key, p in known.items() if p.kind == p.VAR_POSITIONAL), None)
+        of_position = [in_axes.get(key) for key, _ in zip_longest(known, args, fillvalue=rest)][: len(args)]
         of_name = {key: in_axes.get(key) for key in kwargs}
     elif isinstance(in_axes, Sequence) and not isinstance(in_axes, str):
         if len(in_axes) != len(args):
