@@ -123,12 +123,13 @@ def _group_nests(builder: ScheduleBuilder, nests: list[tuple[Nest, Scheduled]]) 
     for nest, scheduled in reversed(nests):
         loops = builder.surviving_loops(scheduled.loops)
         user = builder.attempt(nest.label, partial(_user, builder, nest, loops, groups), None)
+        work = sum(each.work for each in scheduled.members or (nest,))
         if user is None:
             groups.append(
-                Group(loops, nest.work, max(1, len(nest.outer)), prod(map(extent, nest.enclosing_loops)))
+                Group(loops, work, max(1, len(nest.outer)), prod(map(extent, nest.enclosing_loops)))
             )
         else:
-            user.work += nest.work
+            user.work += work
         if scheduled.copy is not None:
             copies.append((scheduled.copy, loops if user is None else user.loops))
     turned = {copy.equation for copy, _ in copies}

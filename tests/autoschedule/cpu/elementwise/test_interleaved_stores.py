@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import texpr as tx
+from texpr.autoschedule.core.cost_model import COSTS
 
 
 def apart(step: int, size: int) -> tx.Op:
@@ -44,3 +45,13 @@ def test_one_loop_writes_them():
 def test_those_that_no_vectors_weave_are_written_alone():
     script = tx.schedule(apart(3, 64), R=8).auto("x86-64-v4").script()
     assert 'compute_at("D.0", "D.2.i"' not in script and 'vectorize("D.0' in script
+
+
+def test_threads_share_what_is_little_in_each_nest_and_much_together():
+    """The work of all nests that are stored at once decides whether threads are worth waking."""
+    phases = "\n".join(f"Y[c, 8*x + {k}] = X[c, x] * {k + 1}  for x in 0..160" for k in range(8))
+    operator = tx.op(f"op woven(X: f32[C, 160]) -> Y: f32[C, 1280] {{ {phases} }}")
+    each, whole = 160 * 60, 1280 * 60
+    assert each < COSTS.parallel_work < whole
+    assert "parallel" in tx.schedule(operator, C=60).auto("x86-64-v3").script()
+    assert "parallel" not in tx.schedule(operator, C=40).auto("x86-64-v3").script()
