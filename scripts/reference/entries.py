@@ -20,7 +20,7 @@ ALIASES = {
 """Names of types that a reader does not see elsewhere."""
 OPEN = {"object", "Any", "Array", "Self"}
 """Annotations that say nothing."""
-SAME_NAMES = {"tx.jax", "tx.torch"}
+SAME_NAMES = {"tx.array_api", "tx.jax", "tx.torch"}
 """Packages with names that `tx` has too: pages show both parts."""
 WIDTH = 86
 """Columns of a signature, which a page shows without scrolling."""

@@ -138,7 +138,19 @@ TENSORS = Page(
     "PyTorch.",
     ("graph",),
 )
-PAGES = (*NN, API, TENSORS)
+ARRAY_API = Page(
+    "array_api.md",
+    "The array API standard",
+    "Functions of `tx.array_api`, which is what `x.__array_namespace__()` gives: the Python array API standard, "
+    "https://data-apis.org/array-api/2024.12/ (`__array_api_version__`). Names, signatures and promotion are the "
+    "standard's: numbers of different kinds are refused, floats without a data type are f64. The data types are "
+    "`bool`, `int8`, `int16`, `int32`, `int64`, `uint8`, `uint16`, `uint32`, `uint64`, `float32` and `float64`, "
+    "the constants `e`, `inf`, `nan`, `newaxis` and `pi`. Not there: complex numbers, and the extensions "
+    "`linalg` and `fft`. Results whose shape depends on values (`nonzero`, `unique_all` and its kin) are "
+    "computed at once, and refused in traced functions.",
+    ("graph.array_api",),
+)
+PAGES = (*NN, API, TENSORS, ARRAY_API)
 PUBLIC = {
     "tx": "texpr",
     "nn": "texpr.nn",
@@ -153,6 +165,7 @@ PUBLIC = {
     "nn.utils.rnn": "texpr.nn.utils.rnn",
     "tx.debug": "texpr.compiler.debug",
     "nn.parametrizations": "texpr.nn.utils.parametrizations",
+    "tx.array_api": "texpr.graph.array_api",
     "tx.gpu": "texpr.runtime.gpu",
     "tx.onnx": "texpr.onnx",
     "tx.torch": "texpr.bridges.torch",
@@ -291,6 +304,12 @@ GROUPS: dict[str, str] = {
     "graph.lazy.vmap": "Many examples, loops, choices",
     "graph.lazy.control_flow": "Many examples, loops, choices",
     "graph.arrays.array_functions": "Creation and joining",
+    "graph.array_api.arranging": "Places, products, orders",
+    "graph.array_api.collecting": "Sums, statistics, sets",
+    "graph.array_api.creating": "Creation",
+    "graph.array_api.data_types": "Data types",
+    "graph.array_api.element_functions": "Functions of elements",
+    "graph.array_api.inspection": "The namespace itself",
     "graph.report.profile": "Measuring and tuning",
     "tune.search": "Measuring and tuning",
     "compiler.fallback": "Measuring and tuning",

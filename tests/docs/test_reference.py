@@ -71,7 +71,18 @@ def _path(each: Entry) -> str:
 
 @pytest.mark.parametrize(
     "module",
-    [tx, nn, nn.optim, nn.optim.lr_scheduler, nn.callbacks, nn.data, nn.init, nn.utils, nn.utils.rnn],
+    [
+        tx,
+        tx.array_api,
+        nn,
+        nn.optim,
+        nn.optim.lr_scheduler,
+        nn.callbacks,
+        nn.data,
+        nn.init,
+        nn.utils,
+        nn.utils.rnn,
+    ],
     ids=lambda m: m.__name__,
 )
 def test_every_name_of_a_package_is_an_entry(module, pages: dict[str, str]):

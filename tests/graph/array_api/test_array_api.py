@@ -218,3 +218,9 @@ def test_next_numbers(t: str):
             expected = np.nextafter(a, np.asarray(towards, t))
         found = xp.nextafter(xp.asarray(a), xp.asarray(towards, dtype=getattr(xp, t))).numpy()
         np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("function", [xp.tril, xp.triu])
+def test_triangles_of_a_vector_are_refused(function):
+    with pytest.raises(tx.CallError, match="`X` has 1 dimension, expected at least 2"):
+        function(xp.ones(3))

@@ -257,7 +257,7 @@ def tril(x: Tensor, /, *, k: int = 0) -> Tensor:
         >>> xp.tril(xp.ones((2, 2))).tolist()
         [[1.0, 0.0], [1.0, 1.0]]
     """
-    return rearranging.triangle(upper=False)(x, k)
+    return rearranging.on_side(x, k, upper=False)
 
 
 def triu(x: Tensor, /, *, k: int = 0) -> Tensor:
@@ -268,4 +268,4 @@ def triu(x: Tensor, /, *, k: int = 0) -> Tensor:
         >>> xp.triu(xp.ones((2, 2))).tolist()
         [[1.0, 1.0], [0.0, 1.0]]
     """
-    return rearranging.triangle(upper=True)(x, k)
+    return rearranging.on_side(x, k, upper=True)
