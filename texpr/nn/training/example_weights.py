@@ -78,12 +78,13 @@ def _of_classes(given: Weights, labels: np.ndarray) -> np.ndarray:
                 f"class_weight is {given!r}, expected 'balanced', a dict or an array", code="arguments"
             )
         return (labels.size / (len(found) * counts))[where]
-    known = given if isinstance(given, Mapping) else dict(enumerate(np.asarray(given, np.float64).ravel()))
-    missing = [int(c) for c in found if int(c) not in known]
+    known = given if isinstance(given, Mapping) else np.asarray(given, np.float64).ravel()
+    there = known if isinstance(known, Mapping) else range(len(known))
+    missing = [c for c in found.tolist() if c not in there]
     if missing:
         raise CallError(
             f"class_weight has no weight of class {missing[0]}",
             code="arguments",
-            help=f"it has those of {', '.join(map(str, sorted(known)))}",
+            help=f"it has those of {', '.join(map(str, sorted(there)))}",
         )
-    return np.array([float(known[int(c)]) for c in found])[where]
+    return np.array([float(known[c]) for c in found.tolist()])[where]
