@@ -124,6 +124,15 @@ def test_convolutions_and_functions_of_ones_own():
     assert np.allclose(square.weight.numpy(), square.weight.numpy().T)
 
 
+def test_what_is_not_trained_stays_so():
+    found = layer()
+    found.weight.requires_grad = False
+    weight_norm(found)
+    assert not any(p.requires_grad for p in found.parametrizations.parameters())
+    assert not remove_parametrizations(found, "weight").weight.requires_grad
+    assert remove_parametrizations(weight_norm(layer()), "weight").weight.requires_grad
+
+
 def test_mistakes():
     found = weight_norm(layer())
     for run, message in (

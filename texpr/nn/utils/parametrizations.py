@@ -129,13 +129,14 @@ def remove_parametrizations(module: M, name: str) -> M:
     """
     if not is_parametrized(module, name):
         raise CallError(f"`{name}` of {type(module).__name__} is not parametrized", code="module")
-    value = getattr(module, name).numpy()
+    value, function = getattr(module, name).numpy(), module.get_submodule(f"parametrizations.{name}")
+    trained = any(p.requires_grad for p in function._parameters.values() if p is not None)
     delattr(module.get_submodule("parametrizations"), name)
     left = tuple(module.get_submodule("parametrizations")._modules)
     module.__class__ = _class_of(_original(type(module)), left) if left else _original(type(module))
     if not left:
         delattr(module, "parametrizations")
-    setattr(module, name, Parameter(value, name=name))
+    setattr(module, name, Parameter(value, trained, name))
     return module
 
 
