@@ -105,6 +105,22 @@ def function_of(name: str) -> Callable[..., object] | None:
     return _FUNCTIONS.get(name)
 
 
+def registered(name: str) -> Callable[..., object]:
+    """The function registered for an operator.
+
+    Raises:
+        CallError: there is none.
+    """
+    function = function_of(name)
+    if function is None:
+        raise CallError(
+            f"`{name}` is extern and nothing computes it",
+            code="extern",
+            help=f"texpr.register_extern({name!r}, function)",
+        )
+    return function
+
+
 def is_native_alone(name: str) -> bool:
     """True if native code computes an operator, and no function."""
     return name in _ADDRESSES and name not in _FUNCTIONS
@@ -246,13 +262,7 @@ def run_function(
         arrays, shapes: in the callers' dimensions, as far as they are known.
         sizes: the sizes that are known; a range with others is not checked.
     """
-    function = _FUNCTIONS.get(name)
-    if function is None:
-        raise CallError(
-            f"`{name}` is extern and nothing computes it",
-            code="extern",
-            help=f"texpr.register_extern({name!r}, function)",
-        )
+    function = registered(name)
     numbers = [numbers_of(a, t.dtype) if t.dtype.as_bits else a for t, a in zip(inputs, arrays)]
     found = function(*numbers, **{n: value for n, value in constants if not isinstance(value, DType)})
     results = found if isinstance(found, tuple) else (found,)

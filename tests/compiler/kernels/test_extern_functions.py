@@ -88,7 +88,8 @@ def test_nothing_moves_past_it():
 
 def test_what_is_wrong_with_functions():
     other = tx.op("extern op missing(X: f32[N]) -> Y: f32[N]")
-    for run in (lambda: tx.interpret(other, X[0, 0]), lambda: other(X[0, 0])):
+    mapped = tx.vmap(other)
+    for run in (lambda: tx.interpret(other, X[0, 0]), lambda: other(X[0, 0]), lambda: mapped(X[0])):
         with pytest.raises(tx.CallError) as caught:
             run()
         assert (

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from texpr.ir.dtypes import accumulator
 from texpr.ir.expr import Axis, Cast, Expr, Read, Reduce, Tensor, Var, index
+from texpr.ir.printing.types import claimed
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.passes.tensor.batch_axis import origin_of, vmap
 
@@ -45,7 +46,7 @@ def _summed(mapped: Program, shared: Sequence[bool]) -> Program:
     taken = {t.name for t in (*mapped.inputs, *mapped.outputs, *mapped.sizes)}
     taken |= {name for name, _ in mapped.constants}
     each = [
-        replace(t, name=_free(f"{t.name}_each", taken)) if s else t for t, s in zip(mapped.outputs, shared)
+        replace(t, name=claimed(f"{t.name}_each", taken)) if s else t for t, s in zip(mapped.outputs, shared)
     ]
     sums = [_sum(e, t, taken) for e, t, s in zip(each, mapped.outputs, shared) if s]
     targets = iter(sums)
@@ -59,9 +60,11 @@ def _sum(each: Tensor, output: Tensor, taken: set[str]) -> Equation:
     """`output[...] = sum(b: each[b, ...])`."""
     first, *dims = each.dims
     own = set(taken)
-    b = Var(_free("b", own))
+    b = Var(claimed("b", own))
     flat = [(size, d.pack) for d in dims for size in d.sizes]
-    axes = tuple(Axis(Var(_free(f"i{k}", own), pack), index(0), size) for k, (size, pack) in enumerate(flat))
+    axes = tuple(
+        Axis(Var(claimed(f"i{k}", own), pack), index(0), size) for k, (size, pack) in enumerate(flat)
+    )
     indices = tuple(a.var for a in axes)
     over = (Axis(b, index(0), first.sizes[0]),)
     wide = accumulator(each.dtype)
@@ -70,10 +73,3 @@ def _sum(each: Tensor, output: Tensor, taken: set[str]) -> Equation:
     value: Expr = Reduce("sum", over, body, dtype=wide)
     value = value if wide == each.dtype else Cast(value, dtype=each.dtype)
     return Equation(replace(output, dims=tuple(dims)), indices, axes, value)
-
-
-def _free(wish: str, taken: set[str]) -> str:
-    """A name that is not taken, which then is."""
-    name = next(n for n in (wish, *(f"{wish}_{k}" for k in range(1, len(taken) + 2))) if n not in taken)
-    taken.add(name)
-    return name

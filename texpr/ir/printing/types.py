@@ -68,3 +68,10 @@ def unused(name: str, taken: Iterable[str]) -> str:
         k += 1
         candidate = f"{name}_{k}"
     return candidate
+
+
+def claimed(name: str, taken: set[str]) -> str:
+    """An unused name like `name`, which then is taken."""
+    found = unused(name, taken)
+    taken.add(found)
+    return found

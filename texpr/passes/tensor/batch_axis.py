@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from texpr.ir.expr import Axis, Dim, Expr, Node, Read, Tensor, Var, index
 from texpr.ir.extern import is_extern
-from texpr.ir.printing.types import RESERVED, size_variables, type_text
+from texpr.ir.printing.types import RESERVED, claimed, size_variables, type_text
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import rewrite, tensors, walk
 from texpr.passes.analysis.substitution import over_tensors
@@ -133,10 +133,7 @@ class _Mapped:
 
     def _free(self, wishes: Sequence[str]) -> str:
         """The first name that is not taken."""
-        more = (f"{wishes[-1]}_{k}" for k in range(1, len(self._names) + 2))
-        name = next(n for n in (*wishes, *more) if n not in self._names)
-        self._names.add(name)
-        return name
+        return claimed(next((w for w in wishes if w not in self._names), wishes[-1]), self._names)
 
     def _map(self, tensor: Tensor, dimension: int) -> None:
         """Let a tensor differ from example to example."""
@@ -243,9 +240,7 @@ class _Mapped:
         packs = [d.pack for k, d in enumerate(target.dims) if k != here for _ in d.sizes]
         others: list[Var] = []
         for k, pack in enumerate(packs):
-            name = next(n for n in (f"i{j}" for j in range(k, k + len(names) + 1)) if n not in names)
-            names.add(name)
-            others.append(Var(name, pack))
+            others.append(Var(claimed(f"i{k}", names), pack))
         at = sum(len(d.sizes) for d in target.dims[:here])
         axes = [Axis(v, index(0), s) for v, s in zip(others, sizes)]
         axes.insert(at, Axis(b, index(0), self.size))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from texpr.ir.expr import Dim, Tensor, Var
-from texpr.ir.extern import function_of, is_extern, is_native_alone, is_of_rows, register_extern
+from texpr.ir.extern import function_of, is_extern, is_native_alone, is_of_rows, register_extern, registered
+from texpr.ir.printing.types import unused
 from texpr.ir.tensor import Program
 from texpr.support.errors import CheckError
 
@@ -77,18 +78,14 @@ def _shorter(tensor: Tensor) -> Tensor:
 def _free(program: Program) -> str:
     taken = {x.name for x in (*program.inputs, *program.outputs, *program.sizes)}
     taken |= {n for n, _ in program.constants}
-    return next(n for n in ("B", "Batch", *(f"Batch_{k}" for k in range(len(taken) + 1))) if n not in taken)
+    return "B" if "B" not in taken else unused("Batch", taken)
 
 
 def _each(
     name: str, mapped: tuple[bool, ...], results: int, *arrays: np.ndarray, **constants: object
 ) -> object:
     """The function that is registered for an operator, once for each example."""
-    function: Callable[..., object] | None = function_of(name)
-    if function is None:
-        raise LookupError(
-            f"`{name}` is extern and nothing computes it: texpr.register_extern({name!r}, function)"
-        )
+    function = registered(name)
     count = next(len(a) for a, m in zip(arrays, mapped) if m)
     if not count:  # the shapes of results are those of some example
         arrays = tuple(np.zeros((1, *a.shape[1:]), a.dtype) if m else a for a, m in zip(arrays, mapped))

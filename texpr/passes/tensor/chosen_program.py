@@ -31,6 +31,7 @@ from texpr.ir.expr import (
     Var,
     index,
 )
+from texpr.ir.printing.types import claimed
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import walk
 from texpr.passes.analysis.substitution import over_tensors, with_fresh_variables
@@ -49,11 +50,11 @@ def chosen(name: str, then: Program, orelse: Program, operands: int) -> Program:
         CheckError: an operator of the runtime stands in one of them.
     """
     taken: set[str] = {name}
-    pred = Tensor(_free("pred", taken), BOOL, ())
-    given = tuple(replace(t, name=_free(t.name, taken), value_range=None) for t in then.inputs[:operands])
+    pred = Tensor(claimed("pred", taken), BOOL, ())
+    given = tuple(replace(t, name=claimed(t.name, taken), value_range=None) for t in then.inputs[:operands])
     first = _Side(then, Read(pred, ()), given, taken)
     second = _Side(orelse, Not(Read(pred, ()), dtype=BOOL), given, taken)
-    outputs = tuple(replace(t, name=_free("result", taken), value_range=None) for t in then.outputs)
+    outputs = tuple(replace(t, name=claimed("result", taken), value_range=None) for t in then.outputs)
     last = [
         _elementwise(o, Select(Read(pred, ()), Read(a, i), Read(b, i), dtype=o.dtype), i)
         for o, a, b in zip(outputs, first.outputs, second.outputs)
@@ -84,15 +85,15 @@ class _Side:
                     code="cond",
                     help="index before cond, and pass what was found",
                 )
-        self.shared = [replace(t, name=_free(t.name, taken)) for t in program.inputs[len(given) :]]
+        self.shared = [replace(t, name=claimed(t.name, taken)) for t in program.inputs[len(given) :]]
         for tensor, outer in zip(program.inputs, (*given, *self.shared)):
-            inner = replace(outer, name=_free(f"{outer.name}_taken", taken))
+            inner = replace(outer, name=claimed(f"{outer.name}_taken", taken))
             indices = tuple(Var(f"i{k}") for k in range(outer.rank))
             value = Select(holds, Read(outer, indices), literal(0, outer.dtype), dtype=outer.dtype)
             self.equations.append(_elementwise(inner, value, indices))
             others[tensor] = inner
         for tensor in (*program.temporaries, *program.outputs):
-            others.setdefault(tensor, replace(tensor, name=_free(tensor.name, taken)))
+            others.setdefault(tensor, replace(tensor, name=claimed(tensor.name, taken)))
         for equation in program.equations:
             if isinstance(equation, Invoke):
                 raise CheckError(
@@ -119,9 +120,3 @@ def _under(equation: Equation, holds: Expr) -> Equation:
 def _elementwise(target: Tensor, value: Expr, indices: tuple[Var, ...]) -> Equation:
     axes = tuple(Axis(v, index(0), size) for v, size in zip(indices, target.shape))
     return Equation(target, indices, axes, value)
-
-
-def _free(wish: str, taken: set[str]) -> str:
-    name = next(n for n in (wish, *(f"{wish}_{k}" for k in range(2, len(taken) + 3))) if n not in taken)
-    taken.add(name)
-    return name

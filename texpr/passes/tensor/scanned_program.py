@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from texpr.ir.build import add, sub
 from texpr.ir.expr import Axis, Dim, Expr, Node, Read, Tensor, Var, index
+from texpr.ir.printing.types import claimed
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import rewrite
 from texpr.passes.tensor.batch_axis import vmap
@@ -47,8 +48,10 @@ def scanned(body: Program, carries: int, xs: int, length: int, reverse: bool) ->
     outputs: list[Tensor] = []
     for k in range(carries):
         given, made = mapped.inputs[k], mapped.outputs[k]
-        first, last = (_row(given, _free(w, names)) for w in ("init", "final"))
-        steps = replace(given, name=_free("carry", names), dims=(Dim((index(length + 1),)), *given.dims[1:]))
+        first, last = (_row(given, claimed(w, names)) for w in ("init", "final"))
+        steps = replace(
+            given, name=claimed("carry", names), dims=(Dim((index(length + 1),)), *given.dims[1:])
+        )
         rows[given], rows[made] = (steps, _same), (steps, lambda e: add(e, index(1)))
         before.append(_copy(steps, index(0), first, None))
         after.append(_copy(last, None, steps, index(length)))
@@ -86,12 +89,6 @@ def _check(body: Program, carries: int) -> None:
 
 def _same(e: Expr) -> Expr:
     return e
-
-
-def _free(wish: str, taken: set[str]) -> str:
-    name = next(n for n in (wish, *(f"{wish}_{k}" for k in range(2, len(taken) + 3))) if n not in taken)
-    taken.add(name)
-    return name
 
 
 def _row(tensor: Tensor, name: str) -> Tensor:
