@@ -79,11 +79,6 @@ def test_another_dtype_is_refused_with_a_way_out():
     assert str(caught.value) == ("error[dtype]: twice: `X` is f64, expected f32\n  help: convert it: to(f32)")
 
 
-def test_a_gradient_is_the_same_operator_again():
-    assert derived.gradient(PAIRS, ("X",)) is derived.gradient(PAIRS, ("X",))
-    assert derived.tangent(PAIRS, ("X",)) is derived.tangent(PAIRS, ("X",))
-
-
 def bound(operator: tx.Op, *arrays: np.ndarray) -> derived.Bound | None:
     names = [p.name for p in operator.signature.inputs]
     given = {n: Described(a.shape, DTYPES[f"{a.dtype.kind}{8 * a.itemsize}"]) for n, a in zip(names, arrays)}

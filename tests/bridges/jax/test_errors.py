@@ -91,15 +91,16 @@ def refused(call, text: str):
 def test_dtypes_that_do_not_fit():
     refused(
         lambda: tx.jax.op(TAKE)(X, jnp.ones((1, 1))),
-        'error[dtype]: `I` is float32, expected int32\n  help: convert it: I.astype("int32")',
+        'error[dtype]: take: `I` is float32, expected int32\n  help: convert it: I.astype("int32")',
     )
     refused(
         lambda: tx.jax.op(PRODUCT)(jnp.ones((2, 2), "complex64"), jnp.ones((2, 2))),
-        "error[dtype]: `A` is complex64, which texpr does not have",
+        "error[dtype]: product: `A` is complex64, which texpr does not have\n"
+        '  help: convert it: A.astype("float32")',
     )
     refused(
         lambda: tx.jax.op(TAKE)(X, 0.5),
-        'error[dtype]: `I` is float32, expected int32\n  help: convert it: I.astype("int32")',
+        'error[dtype]: take: `I` is float32, expected int32\n  help: convert it: I.astype("int32")',
     )
 
 

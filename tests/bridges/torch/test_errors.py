@@ -34,10 +34,13 @@ ERRORS: dict[str, tuple[Callable[[], object], str]] = {
         lambda: silu()([1.0]),
         "error[type]: silu: `X` is a list, expected a tensor\n  help: torch.as_tensor(...) makes one",
     ),
-    "rank": (lambda: silu()(torch.zeros(2, 2)), "error[rank]: `X` has 2 dimensions, expected 1"),
+    "rank": (
+        lambda: silu()(torch.zeros(2, 2)),
+        "error[rank]: silu: `X` has 2 dimensions, expected 1\n    given: X [2, 2]",
+    ),
     "shape": (
         lambda: affine()(torch.zeros(2, 3), torch.zeros(4, 5)),
-        "error[shape]: axis 0 of `B` has extent 4, expected K = 3",
+        "error[shape]: affine: axis 0 of `B` has extent 4, expected K = 3\n    given: A [2, 3], B [4, 5]",
     ),
     "values": (
         lambda: gather()(X, torch.tensor([0, 3])),

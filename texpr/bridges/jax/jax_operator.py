@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from texpr.bridges.derived import Described
 from texpr.bridges.jax.jax_dtypes import aval_of, jax_dtype, refuse_f64
 from texpr.compiler import Op
 from texpr.compiler.operator_signature import signature_of
@@ -104,12 +105,11 @@ class JaxOp:
 
         def traced(*values: Any) -> Any:
             given = dict(zip(names, values))
-            program = resolve_program(
-                self.operator, {n: _described(n, x) for n, x in given.items()}, constants
-            )
+            described = {n: _described(self.__name__, n, x) for n, x in given.items()}
+            program = resolve_program(self.operator, described, constants)
             for t in (*program.inputs, *program.outputs):
                 refuse_f64(program.name, t.name, t.dtype)
-            arguments = [_argument(t, given[t.name]) for t in program.inputs]
+            arguments = [_argument(program.name, t, given[t.name]) for t in program.inputs]
             return _wrapped(program, jax_primitives.call(program, arguments))
 
         traced.__name__ = self.__name__
@@ -122,25 +122,22 @@ class JaxOp:
         return op, (self.operator,)
 
 
-class _Described(NamedTuple):
-    """An array before it has values; a number has no dtype."""
-
-    shape: tuple[int, ...]
-    ndim: int
-    dtype: DType | None
-
-
-def _described(name: str, value: Any) -> _Described:
+def _described(operator: str, name: str, value: Any) -> Described | int:
+    """An array before it has values; 0 for a number, which has no dtype."""
     aval = aval_of(value)
     if aval.weak_type and not aval.shape:
-        return _Described((), 0, None)
-    found = from_numpy(aval.dtype)
-    if found is None:
-        raise CallError(f"`{name}` is {aval.dtype}, which texpr does not have", code="dtype")
-    return _Described(tuple(aval.shape), len(aval.shape), found)
+        return 0
+    dtype = from_numpy(aval.dtype)
+    if dtype is None:
+        raise CallError(
+            f"{operator}: `{name}` is {aval.dtype}, which texpr does not have",
+            code="dtype",
+            help=f'convert it: {name}.astype("float32")',
+        )
+    return Described(tuple(aval.shape), dtype)
 
 
-def _argument(tensor: Tensor, value: Any) -> Any:
+def _argument(operator: str, tensor: Tensor, value: Any) -> Any:
     """An argument in the dtype that it has for JAX.
 
     Raises:
@@ -152,7 +149,7 @@ def _argument(tensor: Tensor, value: Any) -> Any:
     if aval.dtype == wanted or aval.weak_type and not aval.shape and _adopts(aval.dtype.kind, tensor.dtype):
         return jax.lax.convert_element_type(value, wanted)
     raise CallError(
-        f"`{tensor.name}` is {aval.dtype}, expected {wanted}",
+        f"{operator}: `{tensor.name}` is {aval.dtype}, expected {wanted}",
         code="dtype",
         help=f'convert it: {tensor.name}.astype("{wanted}")',
     )

@@ -16,13 +16,11 @@ from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from texpr.bridges.derivative_programs import float_outputs, halves, recomputing, tangents
+from texpr.bridges.derived import results_of
 from texpr.bridges.jax.jax_dtypes import aval_of, has_64_bits, jax_dtype, own_dtype
 from texpr.bridges.jax.xla_kernels import TARGET, kernel_number, register_handler
-from texpr.graph.capture.capture import bind_call
-from texpr.ir.dtypes import F64
-from texpr.ir.expr import Tensor
+from texpr.ir.dtypes import F64, DType
 from texpr.ir.index.overflow import programs_of
-from texpr.ir.shapes import caller_shape
 from texpr.ir.tensor import Program
 from texpr.passes.tensor.batch_axis import vmap
 from texpr.passes.tensor.batched_extern import of_one_example
@@ -93,14 +91,14 @@ def _compiled(primitive: Any, options: tuple[tuple[str, Any], ...]) -> Any:
     return jax.jit(partial(primitive.bind, **dict(options)))
 
 
-def _avals(program: Program, outputs: Sequence[Tensor], given: Sequence[Any]) -> list[Any]:
-    """Shapes and dtypes of some of the outputs of a program."""
-    sizes, packs = bind_call(program, tuple(tuple(a.shape) for a in given))
-    return [jax.core.ShapedArray(caller_shape(t, sizes, packs), jax_dtype(t.dtype)) for t in outputs]
+def _avals(program: Program, given: Sequence[Any]) -> list[tuple[DType, Any]]:
+    """The outputs of a program as JAX knows them, with their dtypes in texpr."""
+    results = results_of(program, tuple(tuple(a.shape) for a in given))
+    return [(r.dtype, jax.core.ShapedArray(r.shape, jax_dtype(r.dtype))) for r in results]
 
 
 def _call_shapes(*given: Any, op: _Named) -> list[Any]:
-    return _avals(op.program, op.program.outputs, given)
+    return [aval for _, aval in _avals(op.program, given)]
 
 
 def _lowered_call(context: Any, *operands: Any, op: _Named) -> list[Any]:
@@ -258,7 +256,8 @@ def _tangent() -> Any:
 
 
 def _tangent_shapes(*given: Any, of: _Linear) -> list[Any]:
-    return _avals(of.program, float_outputs(of.program), given[: len(of.program.inputs)])
+    found = _avals(of.program, given[: len(of.program.inputs)])
+    return [aval for dtype, aval in found if dtype.is_float]
 
 
 def _lowered_tangent(context: Any, *operands: Any, of: _Linear) -> Any:

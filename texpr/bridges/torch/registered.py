@@ -26,8 +26,9 @@ from texpr.bridges.torch.eager_calls import (
     tangents_flow,
     transform,
 )
-from texpr.compiler import Op
+from texpr.compiler import Op, grad, jvp
 from texpr.compiler.operator_signature import signature_of
+from texpr.graph.lazy.mapped_operators import map_operator
 from texpr.ir.tensor import Program
 from texpr.runtime.native import native_library
 from texpr.support.errors import CallError
@@ -227,7 +228,7 @@ class TorchOp:
         Raises:
             CheckError: something has no gradient.
         """
-        made = register(derived.gradient(self.operator, wrt), f"{self.qualname}_grad_{'_'.join(wrt)}")
+        made = register(grad(self.operator, wrt), f"{self.qualname}_grad_{'_'.join(wrt)}")
         self._gradients[wrt] = made
         return made
 
@@ -239,8 +240,8 @@ class TorchOp:
         wrt = tuple(floats)
         known = self._tangents.get(wrt)
         if known is None:
-            derivative = derived.tangent(self.operator, wrt)
-            known = self._tangents[wrt] = register(derivative, f"{self.qualname}_jvp_{'_'.join(wrt)}")
+            known = register(jvp(self.operator, wrt), f"{self.qualname}_jvp_{'_'.join(wrt)}")
+            self._tangents[wrt] = known
         found = known(*tensors, *floats.values(), **constants)
         return found[len(self.signature.outputs) :]
 
@@ -269,7 +270,7 @@ class TorchOp:
         known = self._mapped.get(axes)
         if known is None:
             written = "_".join(["n" if axis is None else str(axis) for axis in axes])
-            operator = derived.mapped(self.operator, axes)
+            operator = map_operator(self.operator, axes)
             known = self._mapped[axes] = register(operator, f"{self.qualname}_vmap_{written}")
         return known
 
