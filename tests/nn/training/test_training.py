@@ -464,7 +464,8 @@ def test_fit_takes_loaders():
     )
     assert (
         complaint(lambda: t.fit([(X, Y, Y, Y)]))
-        == "error[data]: a batch is a tuple, expected a pair of examples and targets"
+        == "error[data]: a batch is a tuple of 4, expected a pair of examples and targets\n"
+        "  help: give (x, y), or (x, y, weights of the examples)"
     )
     assert complaint(lambda: t.fit([], progress=False)).startswith("error[data]: the data have no batches")
     bad = Y.copy()

@@ -188,9 +188,11 @@ class _OfLoader(Batches):
         skipped, self._skipped = self._skipped, 0
         for pair in islice(iter(self._loader), skipped, None):
             if not isinstance(pair, tuple | list) or len(pair) not in (2, 3):
+                parts = f" of {len(pair)}" if isinstance(pair, tuple | list) else ""
                 raise CallError(
-                    f"a batch is a {type(pair).__name__}, expected a pair of examples and targets",
+                    f"a batch is a {type(pair).__name__}{parts}, expected a pair of examples and targets",
                     code="data",
+                    help="give (x, y), or (x, y, weights of the examples)",
                 )
             x = checked_inputs(pair[0], self._dtype)
             y = checked_targets(pair[1], len(x.array), self._labels, self._dtype)
