@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from texpr.graph.array_api.data_types import operands
-from texpr.graph.arrays import array_functions, rearranging, statistics
+from texpr.graph.arrays import array_functions, joins_and_splits, rearranging, statistics, sums_of_products
 from texpr.graph.lazy.lazy_tensor import Tensor
 from texpr.ir.dtypes import BOOL
 from texpr.support.errors import CallError
@@ -71,7 +71,7 @@ def concat(arrays: Sequence[Tensor], /, *, axis: int | None = 0) -> Tensor:
         tensor([1, 2, 3], i64[3])
     """
     operands(*arrays)
-    return rearranging.concatenate(list(arrays), axis)
+    return joins_and_splits.concatenate(list(arrays), axis)
 
 
 def stack(arrays: Sequence[Tensor], /, *, axis: int = 0) -> Tensor:
@@ -83,7 +83,7 @@ def stack(arrays: Sequence[Tensor], /, *, axis: int = 0) -> Tensor:
         [[1, 3], [2, 4]]
     """
     operands(*arrays)
-    return rearranging.stack(list(arrays), axis)
+    return joins_and_splits.stack(list(arrays), axis)
 
 
 def unstack(x: Tensor, /, *, axis: int = 0) -> tuple[Tensor, ...]:
@@ -94,7 +94,7 @@ def unstack(x: Tensor, /, *, axis: int = 0) -> tuple[Tensor, ...]:
         >>> [row.tolist() for row in xp.unstack(xp.asarray([[1, 2], [3, 4]]))]
         [[1, 2], [3, 4]]
     """
-    return answered(rearranging.unstack(x, axis=axis), "unstack")
+    return answered(joins_and_splits.unstack(x, axis=axis), "unstack")
 
 
 def expand_dims(x: Tensor, /, axis: int) -> Tensor:
@@ -267,7 +267,7 @@ def tensordot(x1: Tensor, x2: Tensor, /, *, axes: Any = 2) -> Tensor:
         (2, 2)
     """
     left, right = operands(x1, x2)
-    return answered(statistics.tensordot(left, right, axes), "tensordot")
+    return answered(sums_of_products.tensordot(left, right, axes), "tensordot")
 
 
 def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
@@ -279,7 +279,7 @@ def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
         [3.0, 3.0]
     """
     left, right = operands(x1, x2)
-    return answered(statistics.vecdot(left, right, axis=axis), "vecdot")
+    return answered(sums_of_products.vecdot(left, right, axis=axis), "vecdot")
 
 
 # Orders, places, sets

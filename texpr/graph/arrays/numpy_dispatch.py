@@ -15,11 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from texpr.graph.arrays.joins_and_splits import JOINS_AND_SPLITS
 from texpr.graph.arrays.per_element import PER_ELEMENT
 from texpr.graph.arrays.rearranging import REARRANGING
 from texpr.graph.arrays.recorded import Recorded
 from texpr.graph.arrays.recording import is_recording
 from texpr.graph.arrays.statistics import STATISTICS
+from texpr.graph.arrays.sums_of_products import SUMS_OF_PRODUCTS
 from texpr.support.errors import CallError
 from texpr.support.tracebacks import forwards
 
@@ -149,7 +151,13 @@ def _resolved(name: str) -> Callable[..., Any] | None:
 
 FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     function: own
-    for name, own in {**REARRANGING, **STATISTICS, **PER_ELEMENT}.items()
+    for name, own in {
+        **JOINS_AND_SPLITS,
+        **REARRANGING,
+        **SUMS_OF_PRODUCTS,
+        **STATISTICS,
+        **PER_ELEMENT,
+    }.items()
     if (function := _resolved(name)) is not None
 }
 """Functions of tensors in place of NumPy's. Arguments without an operator (NotImplemented, or

@@ -10,7 +10,8 @@ import numpy as np
 from texpr import ops
 from texpr.graph.arrays import array_functions
 from texpr.graph.arrays.array_functions import is_number, operand
-from texpr.graph.arrays.rearranging import filled, is_tensor, strong
+from texpr.graph.arrays.numpy_operands import is_tensor, strong
+from texpr.graph.arrays.rearranging import filled
 from texpr.ir.dtypes import BOOL
 
 

@@ -15,9 +15,9 @@ import numpy as np
 from texpr import ops
 from texpr.graph.arrays import array_functions, binary
 from texpr.graph.arrays.array_functions import operand
-from texpr.graph.arrays.rearranging import strong
+from texpr.graph.arrays.numpy_operands import strong
 from texpr.graph.arrays.recorded import Recorded
-from texpr.graph.arrays.statistics import vecdot
+from texpr.graph.arrays.sums_of_products import vecdot
 from texpr.ir.dtypes import BOOL
 from texpr.support.errors import CallError
 
