@@ -116,9 +116,11 @@ def checked(file: str) -> Iterator[Checked]:
         return
     told: set[str] = set()
     for each in _of_text(text, path):
-        if each.error is None or str(each.error) not in told:
-            told |= {str(each.error)} if each.error is not None else set()
-            yield each
+        if each.error is not None:
+            if str(each.error) in told:
+                continue
+            told.add(str(each.error))
+        yield each
 
 
 def _of_text(text: str, path: str) -> Iterator[Checked]:

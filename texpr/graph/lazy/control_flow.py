@@ -180,7 +180,11 @@ def _operands(what: str, value: Any) -> tuple[list[Any], Tree]:
         return [], Tree(tuple)
     leaves: list[Any] = []
     tree = flattened(value, leaves)
-    return [Number(np.asarray(x)) if is_number(x) else as_operand(what, x) for x in leaves], tree
+    return _tensors(what, leaves), tree
+
+
+def _tensors(what: str, leaves: Sequence[Any]) -> list[Any]:
+    return [Number(np.asarray(x)) if is_number(x) else as_operand(what, x) for x in leaves]
 
 
 def _spec(x: Any) -> Spec:
@@ -227,7 +231,7 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *
     symbolic = any(isinstance(x, Symbolic) for x in (condition, *leaves))
     if active_capture.get() is None and not symbolic:
         return (true_fn if bool(condition) else false_fn)(*operands)
-    given = [Number(np.asarray(x)) if is_number(x) else as_operand("cond", x) for x in leaves]
+    given = _tensors("cond", leaves)
     sides = [_side(f, tree, given) for f in (true_fn, false_fn)]
     _check_alike(true_fn, false_fn, *sides)
     first, second = sides
