@@ -141,6 +141,11 @@ def test_mistakes():
             "error[module]: Linear has no parameter `weight`: it is parametrized already\n  help: it has bias",
         ),
         (lambda: weight_norm(layer(), dim=2), "error[rank]: weight_norm: there is no axis 2 of 2"),
+        (lambda: spectral_norm(layer(), dim=-3), "error[rank]: spectral_norm: there is no axis -3 of 2"),
+        (
+            lambda: spectral_norm(layer(), dim="rows"),  # type: ignore[arg-type]
+            "error[arguments]: spectral_norm: dim is 'rows', expected an integer",
+        ),
         (
             lambda: setattr(found, "weight", 1.0),
             "error[module]: `weight` of Linear is a function of others\n  help: write to "

@@ -11,7 +11,7 @@ import numpy as np
 from texpr.graph.arrays.recording import active_capture
 from texpr.graph.lazy.lazy_tensor import leaf_of
 from texpr.nn import init
-from texpr.nn.core.argument_checks import number, whole
+from texpr.nn.core.argument_checks import axis, number, whole
 from texpr.nn.core.module import Module
 from texpr.nn.core.parameter import Buffer, Parameter
 from texpr.nn.modules.convolution import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
@@ -48,11 +48,8 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
         ['bias', 'parametrizations.weight.original0', 'parametrizations.weight.original1']
     """
     value = _parameter(module, name)
-    if dim is not None and not -len(value.shape) <= dim < len(value.shape):
-        raise CallError(f"weight_norm: there is no axis {dim} of {len(value.shape)}", code="rank")
-    return register_parametrization(
-        module, name, _WeightNorm(None if dim is None else dim % len(value.shape))
-    )
+    at = None if dim is None else axis("weight_norm", value, dim)
+    return register_parametrization(module, name, _WeightNorm(at))
 
 
 def spectral_norm(
@@ -78,9 +75,8 @@ def spectral_norm(
     value = _parameter(module, name)
     if dim is None:
         dim = int(isinstance(module, ConvTranspose1d | ConvTranspose2d | ConvTranspose3d))
-    if not -len(value.shape) <= dim < len(value.shape):
-        raise CallError(f"spectral_norm: there is no axis {dim} of {len(value.shape)}", code="rank")
-    found = _SpectralNorm(value.numbers(), n_power_iterations, dim % len(value.shape), eps)
+    at = axis("spectral_norm", value, dim)
+    found = _SpectralNorm(value.numbers(), n_power_iterations, at, eps)
     return register_parametrization(module, name, found)
 
 
