@@ -112,6 +112,14 @@ def test_values(text: str):
     np.testing.assert_allclose(found, expected, rtol=2e-6, atol=1e-6)
 
 
+def test_a_roll_of_axes_without_a_number_each_is_refused():
+    with pytest.raises(tx.CallError) as e:
+        tx.tensor(A).roll((1, 2), 0)
+    assert (
+        str(e.value) == "error[arguments]: roll of 1 axes by 2 numbers\n  help: give a number for each axis"
+    )
+
+
 def test_sizes():
     a = tx.tensor(A)
     assert (a.size, a.size(), a.size(0), a.size(-1)) == (24, (2, 3, 4), 2, 4)

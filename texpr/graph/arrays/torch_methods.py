@@ -381,14 +381,14 @@ class TorchMethods(TorchDtypes, Recorded):
         """Elements moved along axes, those that leave coming back at the other end."""
         if dims is None:
             return self.reshape(-1).roll(shifts, 0).reshape(self.shape)
-        result = self
-        for shift, dim in zip(
-            *(v if isinstance(v, tuple | list) else (v,) for v in (shifts, dims)), strict=True
-        ):
-            (k,) = axes_of(dim, len(self.shape))
-            extent = max(self.shape[k], 1)
-            result = ops.roll(result, axis=k, shift=shift % extent)
-        return result
+        by, axes = (tuple(v) if isinstance(v, tuple | list) else (v,) for v in (shifts, dims))
+        if len(by) != len(axes):
+            raise CallError(
+                f"roll of {len(axes)} axes by {len(by)} numbers",
+                code="arguments",
+                help="give a number for each axis",
+            )
+        return rearranging.roll(self, by, axes)
 
     def tril(self: Array, diagonal: Any = 0) -> Array:
         """Matrices with 0 above a diagonal."""
