@@ -47,6 +47,15 @@ def test_what_nobody_may_write_to_is_shared():
     assert np.shares_memory(tx.tensor(a).numpy(), a)
 
 
+def test_a_view_that_may_not_be_written_to_is_copied_where_its_array_may():
+    a = np.ones(3)
+    view = a.view()
+    view.flags.writeable = False
+    x, waiting = tx.tensor(view), tx.tensor([1.0] * 3) + view
+    a[:] = 7
+    assert (x.tolist(), waiting.tolist()) == ([1] * 3, [2] * 3)
+
+
 def test_tensors_of_other_libraries():
     torch = pytest.importorskip("torch")
     t = torch.ones(3)

@@ -120,11 +120,20 @@ def _as_array(data: object, dtype: object, shares: bool) -> tuple[np.ndarray, DT
     if wanted in (None, t):
         found = _contiguous(as_bits(array, t))
         new = shares or isinstance(data, list | tuple | bool | int | float | np.generic)
-        if not new and found.flags.writeable and np.may_share_memory(found, array):
+        if not new and _may_be_written(found) and np.may_share_memory(found, array):
             found = found.copy()
         return found, t
     _refuse_beyond(array, wanted)  # type: ignore[arg-type]
     return _contiguous(stored(array, wanted)), wanted  # type: ignore[return-value, arg-type]
+
+
+def _may_be_written(array: Any) -> bool:
+    """True if somebody may write to the memory: through the array, or one that it is a view of."""
+    while isinstance(array, np.ndarray):
+        if array.flags.writeable:
+            return True
+        array = array.base
+    return False
 
 
 def _contiguous(array: np.ndarray) -> np.ndarray:
