@@ -236,17 +236,21 @@ def test_after_a_fork():
     assert os.waitpid(child, 0)[1] == 0
 
 
+OF_VECTORS = ctypes.CFUNCTYPE(
+    ctypes.c_int32,
+    ctypes.POINTER(ctypes.c_double),
+    ctypes.POINTER(ctypes.c_double),
+    ctypes.c_int64,
+    ctypes.c_int64,
+)
+"""Native code of `extern op f(X: f64[N]) -> Y: f64[N]`."""
+
+
 def test_native_code():
     """No Python runs: the code is called with pointers and extents."""
     seen: list[tuple] = []
 
-    @ctypes.CFUNCTYPE(
-        ctypes.c_int32,
-        ctypes.POINTER(ctypes.c_double),
-        ctypes.POINTER(ctypes.c_double),
-        ctypes.c_int64,
-        ctypes.c_int64,
-    )
+    @OF_VECTORS
     def native(x, y, n, m):  # noqa: ANN001, ANN202
         seen.append((n, m))
         for k in range(n):
@@ -265,13 +269,7 @@ def test_native_code_by_dtypes():
     """The address is asked for with dtypes and ranks; where there is none, Python runs."""
     asked: list[object] = []
 
-    @ctypes.CFUNCTYPE(
-        ctypes.c_int32,
-        ctypes.POINTER(ctypes.c_double),
-        ctypes.POINTER(ctypes.c_double),
-        ctypes.c_int64,
-        ctypes.c_int64,
-    )
+    @OF_VECTORS
     def native(x, y, n, m):  # noqa: ANN001, ANN202
         for k in range(n):
             y[k] = 4 * x[k]

@@ -182,9 +182,9 @@ class Classifier(ClassifierMixin, _Estimator):
         the second one.
         """
         found = self._predicted(X)
-        if len(self.classes_) > 2 or found.shape[1] == 1:
-            return found[:, 0] if found.shape[1] == 1 else found
-        return found[:, 1] - found[:, 0] if found.shape[1] == 2 else found
+        if found.shape[1] == 1:
+            return found[:, 0]
+        return found[:, 1] - found[:, 0] if found.shape[1] == 2 and len(self.classes_) <= 2 else found
 
     def predict(self, X: Any) -> np.ndarray:
         """The label of the class with the largest output."""

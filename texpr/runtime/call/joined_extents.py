@@ -26,17 +26,16 @@ def _text(address: int, joined: Sequence[Sequence[int]]) -> str:
     """The code as LLVM IR."""
     lines: list[str] = []
     given: list[str] = []
+    products: list[str] = []
     for count in (n for group in joined for n in group):
-        first = len(given)
-        given += [f"%e{first + k}" for k in range(count)]
         product = "1"
-        for extent in given[first:]:
-            lines.append(f"  %p{len(lines)} = mul i64 {product}, {extent}")
+        for _ in range(count):
+            given.append(f"%e{len(given)}")
+            lines.append(f"  %p{len(lines)} = mul i64 {product}, {given[-1]}")
             product = f"%p{len(lines) - 1}"
-        lines.append(f"  %p{len(lines)} = add i64 {product}, 0")
-    results = [line.split()[0] for line in lines if " add " in line]
+        products.append(product)
     arrays = [f"ptr %a{k}" for k in range(len(joined))]
     head = ", ".join([*arrays, *(f"i64 {e}" for e in given)])
-    passed = ", ".join([*arrays, *(f"i64 {r}" for r in results)])
+    passed = ", ".join([*arrays, *(f"i64 {p}" for p in products)])
     body = "\n".join([*lines, f"  %f = inttoptr i64 {address} to ptr", f"  %r = call i32 %f({passed})"])
     return f"define i32 @texpr_joined({head}) {{\n{body}\n  ret i32 %r\n}}\n"
