@@ -103,7 +103,7 @@ benchmarks: venv bench-peers .bench-peers/.models
 bench-polybench: venv
 	for n in $$(echo $(THREADS) | tr , ' '); do $(BIN)/python -m bench.polybench --threads $$n --only '$(ROWS)'; done
 
-# Every page that is written from the code, in order; each generator alone is in AGENTS.md. Two minutes.
+# Every page that is written from the code, in order; each generator alone is in AGENTS.md.
 reference: venv
 	for each in layout costs support onnx_operators steps loop_pictures operators; do PYTHONPATH=. $(BIN)/python scripts/$$each.py || exit 1; done
 	for each in reference pages; do $(BIN)/python -m scripts.$$each || exit 1; done

@@ -73,7 +73,7 @@ def test_values_are_nested():
 
 
 def test_lengths():
-    powers = tx.scan(lambda c, _: (c * 2, c), 1, length=5)
+    powers = tx.scan(lambda c, _: (c * 2, c), 1, length=np.int64(5))  # type: ignore[arg-type]
     assert powers[0].item() == 32 and powers[1].tolist() == [1, 2, 4, 8, 16]
     carry, y = tx.scan(lambda c, x: (c + x.sum(), x), 1.0, np.zeros((0, 3)))
     assert carry.item() == 1 and y.shape == (0, 3)
@@ -198,6 +198,10 @@ REFUSED = {
     "lengths": (
         lambda: tx.scan(lambda c, x: (c, x), 1.0, (np.ones(3), np.ones(4))),
         "error[shape]: scan: the lengths of xs and `length` are 3, 4\n  help: all steps run along the first axis",
+    ),
+    "a wrong length": (
+        lambda: tx.scan(lambda c, x: (c, x), 0, np.ones(1), length=True),
+        "error[arguments]: scan: length is True, expected a number of steps\n  help: length=10",
     ),
     "no length": (
         lambda: tx.scan(lambda c, x: (c, x), 1.0),

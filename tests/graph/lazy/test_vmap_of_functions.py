@@ -107,6 +107,8 @@ def test_axes_by_name_of_any_number_of_arguments():
     assert (columns(x, y, z).numpy() == x + y * z).all()
     shared = tx.vmap(lambda a, *rest: a + rest[0] * rest[1], in_axes={"a": 0})
     assert (shared(x, y[0], z[0]).numpy() == x + y[0] * z[0]).all()
+    named = tx.vmap(lambda a, **others: a + others["b"], in_axes={"b": 1})
+    assert (named(x[0, 0], b=y).numpy() == x[0, 0] + y.T).all()
 
 
 def assigns(x: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,12 @@ def _length(rows: Sequence[Any], length: int | None) -> int:
     for x in rows:
         if not x.shape:
             raise CallError("scan: xs holds a number, which has no rows", code="shape", help="x[None]")
+    if length is not None:
+        if not isinstance(length, Integral) or isinstance(length, bool) or length < 0:
+            raise CallError(
+                f"scan: length is {length!r}, expected a number of steps", code="arguments", help="length=10"
+            )
+        length = int(length)
     counts = dict.fromkeys([x.shape[0] for x in rows] + ([] if length is None else [length]))
     if not counts:
         raise CallError("scan: there is no xs, and no length", code="arguments", help="length=10")
@@ -96,10 +103,7 @@ def _length(rows: Sequence[Any], length: int | None) -> int:
             code="shape",
             help="all steps run along the first axis",
         )
-    (count,) = counts
-    if not isinstance(count, int) or isinstance(count, bool) or count < 0:
-        raise CallError(f"scan: length is {count!r}, expected a number of steps", code="arguments")
-    return count
+    return next(iter(counts))
 
 
 def _stable(

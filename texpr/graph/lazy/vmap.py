@@ -148,8 +148,9 @@ def _places(
     """For each leaf of the arguments the axis that is asked for."""
     if isinstance(in_axes, Mapping):
         known = inspect.signature(function).parameters
+        open_ended = any(p.kind == p.VAR_KEYWORD for p in known.values())
         for key in in_axes:
-            if key not in known:
+            if key not in known and not open_ended:
                 raise CallError(
                     f"in_axes: {name} has no parameter `{key}`",
                     code="arguments",
