@@ -55,17 +55,22 @@ def docstring_of(found: object) -> str:
 
 def entry(each: Entry, level: int) -> str:
     """An entry with its methods, as Markdown, under a heading of a level."""
-    parts = [f"{'#' * level} {each.short}", fenced(signature(each.name, each.object))]
+    parts = [heading(level, each.short), fenced(signature(each.name, each.object))]
     if each.aliases:
         parts.append(filled(f"Other names: {', '.join(f'`{name}`' for name in each.aliases)}."))
     parts.append(markdown(each.docstring))
     for method in methods(each):
         parts += [
-            f"{'#' * (level + 1)} {each.short}.{method.short}",
+            heading(level + 1, f"{each.short}.{method.short}"),
             fenced(_of_method(f"{each.short}.{method.short}", method)),
             markdown(method.docstring),
         ]
     return "\n\n".join(parts)
+
+
+def heading(level: int, name: str) -> str:
+    """A heading; two underscores would begin bold letters, and links would not find it."""
+    return f"{'#' * level} " + name.replace("__", r"\_\_")
 
 
 def _of_method(name: str, method: Entry) -> str:
