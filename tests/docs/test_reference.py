@@ -13,7 +13,7 @@ import pytest
 
 import texpr as tx
 from scripts.reference.docstrings import read
-from scripts.reference.entries import Entry, methods
+from scripts.reference.entries import Entry, methods, heading
 from scripts.reference.pages import PAGES, Page, names, page_of, public
 from scripts.reference.tensor_examples import EXAMPLES
 from scripts.reference.tensor_page import members
@@ -53,7 +53,7 @@ def test_no_public_name_is_missing(pages: dict[str, str]):
     missing = [
         f"{each.name} in {page_of(each).path}"
         for each in ENTRIES
-        if f"\n### {each.short}\n" not in pages[_path(each)] and each.name != "tx.Tensor"
+        if f"\n{heading(3, each.short)}\n" not in pages[_path(each)] and each.name != "tx.Tensor"
     ]
     assert not missing, "\n".join(missing)
     aliases = [name for each in ENTRIES for name in each.aliases if f"`{name}`" not in pages[_path(each)]]
