@@ -16,7 +16,7 @@ from texpr.support.errors import Error, ScheduleError
 from texpr.tools.fuzz import defaults
 from texpr.tools.fuzz.cases import Case
 from texpr.tools.fuzz.defaults import drawn, examine, one, shown
-from texpr.tools.fuzz.structures import structured_text
+from texpr.tools.fuzz.structures import short_text, structured_text
 
 auto_module = importlib.import_module("texpr.autoschedule.driver")
 SUM = Case("op f(X: f32[M, N]) -> Y: f32[M] { Y[i] = sum(j: X[i, j]) }", (("M", 3), ("N", 40)))
@@ -45,7 +45,31 @@ def test_structured_operators_mean_something():
         except Error:
             return False
 
-    assert all(means(structured_text(Random(k))) for k in range(60))
+    assert all(means(draw(Random(k))) for k in range(60) for draw in (structured_text, short_text))
+
+
+def test_contractions_and_convolutions_of_every_rank_with_short_axes():
+    """Some of those of `texpr fuzz --only default`: extents of 1 to 3 in any axis, one example and
+    many, one axis of 2,048.
+    """
+    ranks: Counter[int] = Counter()
+    for k in range(40):
+        rng = Random(f"short {k}")
+        case, target = Case(short_text(rng)), rng.choice(("native", "x86-64-v4", "aarch64", "sm_80"))
+        finding = examine(case, target, k % 10 == 0, Counter())
+        assert finding is None, f"{k}\n{shown(case, target)}\n{finding}"
+        ranks[len(case.text.partition("-> ")[2].partition("]")[0].split(","))] += 1
+    assert set(ranks) >= {1, 2, 3, 4, 5, 6}
+
+
+@pytest.mark.parametrize("target", ["native", "x86-64-v3", "x86-64-v4", "aarch64"])
+@pytest.mark.parametrize("batch", [1, 8])
+def test_a_long_convolution_in_one_dimension(target: str, batch: int):
+    text = (
+        f"op f(X: f32[{batch}, 64, 2052], W: f32[96, 64, 5]) -> Y: f32[{batch}, 96, 2048] "
+        "{ Y[n, k, y] = sum(c, r: X[n, c, y + r] * W[k, c, r]) }"
+    )
+    assert examine(Case(text), target, False, Counter()) is None
 
 
 def test_an_exception_is_found(monkeypatch):

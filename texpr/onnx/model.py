@@ -12,6 +12,7 @@ from texpr.graph import Capture, Symbolic, active_capture
 from texpr.graph.lazy import Tensor
 from texpr.ir.dtypes import DType, int_range, numpy_dtype, readable, stored
 from texpr.nn import Buffer, Module, Parameter
+from texpr.onnx.constant_weights import with_initializers
 from texpr.onnx.converters import find
 from texpr.onnx.element_types import FROM_ONNX
 from texpr.onnx.graph_conversion import Run, evaluated
@@ -23,13 +24,18 @@ from texpr.support.tracebacks import boundary
 
 
 @boundary
-def load(source: Any, dims: Mapping[str, int] | None = None) -> OnnxModel:
+def load(source: Any, dims: Mapping[str, int] | None = None, *, constants: str = "parameters") -> OnnxModel:
     """Model in ONNX as a module.
 
     Args:
         source: a path, the bytes of a file, or an onnx.ModelProto.
         dims: extents of dimensions that the model names; others are those of each call's arrays.
+        constants: what weights in `Constant` nodes and in branches are: "parameters" named by the
+            nodes' outputs, or "fixed" numbers of the program. A constant is a weight if it is used
+            like one: by a convolution, a product, a recurrence, a normalization or a table, or
+            added or multiplied by channel after such an operator.
     Raises:
+        CallError: `constants` or `dims` are none of these.
         CheckpointError: the model is damaged, refers to files outside of its folder, or breaks a
             rule of ONNX.
         UnsupportedOp: it needs operators or element types that texpr does not have; all of them are
@@ -44,16 +50,21 @@ def load(source: Any, dims: Mapping[str, int] | None = None) -> OnnxModel:
         >>> loaded(np.zeros((4, 3), np.float32)).shape
         (4, 2)
     """
+    if constants not in ("parameters", "fixed"):
+        raise CallError(f"constants is {constants!r}, expected `parameters` or `fixed`", code="arguments")
     path = None if isinstance(source, bytes | bytearray | memoryview) else source
-    return OnnxModel(read_model(source), dims or {}, path)
+    proto = read_model(source)
+    if constants == "parameters":
+        proto = with_initializers(proto, owned=proto is not source)
+    return OnnxModel(proto, dims or {}, path)
 
 
 class OnnxModel(Module):
     """Module that `load` gives: called on arrays by position or by name, it computes the model's
     outputs.
 
-    Initializers of floats are parameters under their names, running statistics and scales of
-    quantization are buffers; others are constants. An input or a parameter whose values decide
+    Initializers of floats are parameters under their names, weights in `Constant` nodes under those
+    of their outputs; running statistics and scales of quantization are buffers, others constants. An input or a parameter whose values decide
     shapes or branches is known to the program: there is one program for each of its values.
 
     Attributes:

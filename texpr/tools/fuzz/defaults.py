@@ -24,7 +24,7 @@ from texpr.tools.fuzz.cases import Case, drawn_operator, parse_case
 from texpr.tools.fuzz.part import Part, alone, batched, file_name
 from texpr.tools.fuzz.schedule_trial import compared
 from texpr.tools.fuzz.shrink import shrunk_case
-from texpr.tools.fuzz.structures import structured_text
+from texpr.tools.fuzz.structures import short_text, structured_text
 from texpr.tools.fuzz.trial import Finding, place_of
 
 SHRINK_SECONDS = 60.0
@@ -46,6 +46,8 @@ OTHERS = (
 )
 STRUCTURED = 0.4
 """The share of operators that default schedules have structures for."""
+SHORT = 0.2
+"""The share of contractions and convolutions with extents of 1 to 3."""
 SYMBOLIC = 0.15
 """The share of sizes that are no constants."""
 SIZES = (
@@ -131,8 +133,9 @@ def drawn(seed: int, number: int) -> tuple[Case, str]:
     """Case `number` of a seed: an operator, sizes, and the target."""
     rng = Random(f"default {seed}:{number}")
     target = "native" if rng.random() < NATIVE else rng.choice(OTHERS)
-    if rng.random() < STRUCTURED:
-        return Case(structured_text(rng)), target
+    kind = rng.random()
+    if kind < STRUCTURED + SHORT:
+        return Case(structured_text(rng) if kind < STRUCTURED else short_text(rng)), target
     case = drawn_operator(rng)
     return replace(
         case, sizes=tuple((n, rng.choice(SIZES)) for n in _names(case.text) if rng.random() >= SYMBOLIC)

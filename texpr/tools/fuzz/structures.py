@@ -4,6 +4,7 @@ rows that are summed, recurrences.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
 SIZES = (0, 1, 1, 2, 3, 4, 5, 8, 12, 16, 17, 31, 32, 33, 48, 64, 65, 96, 128, 130)
@@ -27,6 +28,27 @@ def structured_text(rng: Random) -> str:
             _transposed,
         )
     )(rng)
+
+
+def short_text(rng: Random) -> str:
+    """A contraction, or a convolution over one to four axes, whose extents are 1 to 3 but for one or
+    two: the axes of a default schedule's tiles, batches and channels are missing one by one.
+    """
+    long = rng.choice((4, 16, 33, 64, 100, 300, 2048))
+    if rng.random() < 0.4:
+        return _contraction(rng, lambda: rng.choice((1, 1, 2, 3, 3, min(long, 100))))
+    rank = rng.choice((1, 1, 2, 3, 4))
+    field = [rng.choice((1, 2, 3, 3)) for _ in range(rank)]
+    if rng.random() < 0.6:
+        field[rng.randrange(rank)] = long
+    channels = (1, 2, 3, 3, 16, 64) if max(field) <= 100 else (1, 2, 3, 8)
+    return _convolution(
+        rng,
+        window=[min(f, rng.choice((1, 2, 3, 5, 11) if f > 3 else (1, 1, 2, 3))) for f in field],
+        field=field,
+        batch=rng.choice((1, 1, 2, 3, 32) if long < 300 else (1, 1, 2, 3)),
+        channels=(rng.choice((1, 1, 1, 2, 3)), rng.choice(channels), rng.choice(channels)),
+    )
 
 
 def _size(rng: Random, large: float = 0.15) -> int:
@@ -67,8 +89,12 @@ def _end(
     return value, []
 
 
-def _contraction(rng: Random) -> str:
-    """A product of two tensors with any axes of rows, columns, batches and terms, in any order."""
+def _contraction(rng: Random, size: Callable[[], int] | None = None) -> str:
+    """A product of two tensors with any axes of rows, columns, batches and terms, in any order.
+
+    Args:
+        size: draws the extent of an axis.
+    """
     groups = {
         kind: [f"{kind}{k}" for k in range(rng.choice(counts))]
         for kind, counts in (
@@ -79,7 +105,7 @@ def _contraction(rng: Random) -> str:
         )
     }
     batch, rows, columns, terms = groups.values()
-    sizes = {a: _size(rng) for of in groups.values() for a in of}
+    sizes = {a: size() if size else _size(rng) for of in groups.values() for a in of}
     operand, total = _types(rng)
     left, a = _operand(rng, "A", batch + rows + terms, sizes, operand)
     right, b = _operand(rng, "B", batch + columns + terms, sizes, operand)
@@ -95,21 +121,35 @@ def _contraction(rng: Random) -> str:
 
 
 def _windows(rng: Random) -> str:
-    """A convolution over one to three axes, with strides, dilation, padding and groups, channels
-    first or last.
-    """
+    """A convolution over one to three axes, channels first or last."""
     rank = rng.choice((1, 2, 2, 2, 3))
-    window = [rng.choice((1, 1, 2, 3, 3, 4, 5, 7)) for _ in range(rank)]
+    return _convolution(
+        rng,
+        window=[rng.choice((1, 1, 2, 3, 3, 4, 5, 7)) for _ in range(rank)],
+        field=[rng.choice((1, 5, 8, 14, 16, 28, 32, 33, 56)) for _ in range(rank)],
+        batch=rng.choice((0, 1, 1, 2, 16)),
+        channels=(
+            rng.choice((1, 1, 1, 2, 8)),
+            rng.choice((0, 1, 3, 4, 8, 16, 32, 64)),
+            rng.choice((0, 1, 3, 8, 16, 32, 40, 64)),
+        ),
+    )
+
+
+def _convolution(
+    rng: Random, window: list[int], field: list[int], batch: int, channels: tuple[int, int, int]
+) -> str:
+    """A convolution with strides, dilation, padding and groups, channels first or last.
+
+    Args:
+        field: extents, which grow where the window does not fit.
+        channels: groups, and the channels of the input and of the output in each.
+    """
+    rank, (groups, inside, outside) = len(window), channels
     stride, step = rng.choice((1, 1, 1, 2, 3)), rng.choice((1, 1, 1, 2))
-    field = [max(rng.choice((1, 5, 8, 14, 16, 28, 32, 33, 56)), step * (w - 1) + 1) for w in window]
+    field = [max(f, step * (w - 1) + 1) for f, w in zip(field, window)]
     pad = rng.choice((0, 0, 1, 2))
     out = [(f + 2 * pad - step * (w - 1) - 1) // stride + 1 for f, w in zip(field, window)]
-    batch, groups, inside, outside = (
-        rng.choice((0, 1, 1, 2, 16)),
-        rng.choice((1, 1, 1, 2, 8)),
-        rng.choice((0, 1, 3, 4, 8, 16, 32, 64)),
-        rng.choice((0, 1, 3, 8, 16, 32, 40, 64)),
-    )
     operand, total = _types(rng)
     at = [f"{stride} * y{d} + {step} * r{d} - {pad}" for d in range(rank)]
     over = [f"c in 0..{inside}", *(f"r{d} in 0..{w}" for d, w in enumerate(window))]
