@@ -13,7 +13,7 @@ import pytest
 
 import texpr as tx
 from scripts.reference.docstrings import read
-from scripts.reference.entries import Entry, methods, heading
+from scripts.reference.entries import Entry, heading, methods
 from scripts.reference.pages import PAGES, Page, names, page_of, public
 from scripts.reference.tensor_examples import EXAMPLES
 from scripts.reference.tensor_page import members
