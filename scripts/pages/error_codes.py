@@ -300,6 +300,12 @@ CODES: dict[str, dict[str, Code]] = {
             "nn.Linear(2, 3).load_state_dict({})",
         ),
     },
+    "Several processes": {
+        "ranks": Code(
+            "Ranks make different calls, with different shapes or plans, or do not come in time. The class "
+            "is `distributed.DistributedError`; its `ranks` are those that differ or are missing."
+        )
+    },
     "ONNX": {
         "onnx": Code(
             "A model cannot be read, or a program has what ONNX lacks.",

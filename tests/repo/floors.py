@@ -20,11 +20,12 @@ FLOORS: dict[str, int] = {
     "compiler": 6,
     "graph": 7,
     "tune": 7,
-    "nn": 8,
-    "onnx": 9,
-    "bridges": 9,
-    "tools": 10,
-    "__main__": 10,
+    "distributed": 8,
+    "nn": 9,
+    "onnx": 10,
+    "bridges": 10,
+    "tools": 11,
+    "__main__": 11,
 }
 """A part imports only from lower floors; parts on one floor do not know each other.
 `texpr/__init__.py` is above them all.
@@ -111,6 +112,7 @@ EXTRAS = {
     "lsprotocol",
     "torch",
     "jax",
+    "mpi4py",
 }
 """Optional libraries, imported only inside the functions that need them."""
 

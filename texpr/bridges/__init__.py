@@ -1,4 +1,5 @@
-"""Operators inside other frameworks. What a framework asks of an operator before it runs it, such
-as the shapes of its results, stands in `derived`, derivatives as programs in
-`derivative_programs`; each framework has a folder.
+"""Operators inside other frameworks, each of which has a folder.
+
+What a framework asks of an operator before it runs it, such as the shapes of its results, stands in
+`derived`, derivatives as programs in `derivative_programs`.
 """

