@@ -355,3 +355,53 @@ def test_what_ends_a_sum_by_way_of_another_is_not_done_again_by_each_reader():
     assert made.fused
     again = [d for d in plan.decisions if d.kind == "inline" and d.tensor == made.readers[0]]
     assert [d.fused for d in again] == [False]
+
+
+@pytest.mark.parametrize("groups", (8, 4, 2))
+@pytest.mark.parametrize("what", ("silu", "scaled", "added", "two"))
+def test_what_is_done_to_a_view_of_a_sum_ends_the_sum(groups: int, what: str):
+    """Grouped convolutions have results of five dimensions, whose views of four are read."""
+    convolution = nn.Conv2d(8, 8, 3, padding=1, groups=groups)
+    scale = RANDOM.normal(size=(1, 8, 1, 1)).astype(np.float32)
+
+    def layer(x: tx.Tensor) -> tx.Tensor:
+        y = convolution(x)
+        if what == "silu":
+            y = y * y.sigmoid()
+        elif what == "scaled":
+            y = (y * tx.tensor(scale)).relu()
+        else:
+            y = (y + x).tanh()
+        return (
+            y.mean((2, 3), keepdim=True) * y
+            if what != "two"
+            else (y.mean((2, 3), keepdim=True) * y).exp() + y
+        )
+
+    capture = Capture("layer")
+    x = capture.input("x", (1, 8, 24, 24), F32)
+    with capture:
+        plan = Plan(capture, [layer(x)])
+    ends = [k for k in kernels(plan) if "sigmoid(" in k or "max(" in k or "tanh(" in k]
+    assert len(ends) == 1 and "sum(" in ends[0], kernels(plan)
+    given = RANDOM.normal(size=(1, 8, 24, 24)).astype(np.float32)
+    (found,) = plan(given)
+    with tx.options(disable="fuse"):
+        plain = layer(tx.tensor(given)).numpy()
+    np.testing.assert_allclose(found, plain, rtol=2e-5, atol=2e-6)
+
+
+def test_what_reads_others_at_quotients_stays_behind_the_view():
+    """A view that splits what the sum has joined: a vector along half of it has no affine place."""
+    op = tx.op(
+        "op rows(A: f32[12, K], B: f32[K, L]) -> Y: f32[12, L] { Y[i, j] = sum(k: A[i, k] * B[k, j]) }"
+    )
+    a, b, v = (RANDOM.normal(size=s).astype(np.float32) for s in ((12, 5), (5, 6), (1, 4, 1)))
+
+    def split(a: tx.Tensor, b: tx.Tensor, v: tx.Tensor) -> tx.Tensor:
+        y = (op(a, b).reshape(3, 4, 6) * v).tanh()
+        return y.sum(0) + y
+
+    np.testing.assert_allclose(
+        tx.jit(split)(a, b, v).numpy(), (t := np.tanh((a @ b).reshape(3, 4, 6) * v)).sum(0) + t, rtol=2e-5
+    )

@@ -14,13 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import count
 from math import prod
 
 from texpr.autodiff.cleanup.simplify import definitions, in_order, reads
 from texpr.autoschedule.core.cost import operations
 from texpr.autoschedule.core.cost_model import COSTS
 from texpr.graph.passes.absorb_views import element_value, inline_values
-from texpr.graph.passes.flatten_calls import shape_of, viewed
+from texpr.graph.passes.flatten_calls import shape_of, view, viewed
+from texpr.ir.affine import linear
 from texpr.ir.build import integer
 from texpr.ir.expr import Axis, Const, Mul, Node, Read, Reduce, Tensor, Var
 from texpr.ir.tensor import Equation, Invoke, Program
@@ -228,6 +230,7 @@ class Fusion:
         self.program = program
         self.decisions: list[Decision] = []
         self._required = {*program.outputs, *program.inputs}
+        self._names = {t.name for t in (*self._required, *program.temporaries)}
         self._graph = _EquationGraph(program.equations)
 
     def run(self) -> Program:
@@ -346,6 +349,7 @@ class Fusion:
                 or viewed(equation)
             ):
                 continue
+            equation = self._moved_before_view(equation)
             candidates = [
                 p for t in reads(equation) if (p := self._reduction_read_by(equation, t)) is not None
             ]
@@ -367,6 +371,32 @@ class Fusion:
                 self._graph.replace(equation, inline_values(equation, {best.target: best}))
                 self._graph.replace(best)
 
+    def _moved_before_view(self, equation: Equation) -> Equation:
+        """What an equation does to a view of a reduction, done in the shape of the reduction:
+        `T = view of V; E[i] = f(T[i])`  ->  `W[j] = f(V[j]); E = view of W`.
+        """
+        for tensor in reads(equation):
+            seen = self._read_by_element(equation, tensor)
+            producer = None if seen is None else self._behind_view(seen)
+            if seen is None or producer is None or not is_reduction(producer):
+                continue
+            if not self._is_only_reader(seen, equation):
+                continue
+            name = next(n for k in count(1) if (n := f"{equation.target.name}_{k}") not in self._names)
+            moved = _before_view(equation, seen, name)
+            if moved is not None:
+                self._names.add(name)
+                self._graph.replace(equation, moved, view(equation.target, moved.target))
+                self._graph.replace(seen)
+                return moved
+        return equation
+
+    def _behind_view(self, equation: Equation) -> Equation | None:
+        """The definition of what an equation is a view of, if nothing else reads it."""
+        source = viewed(equation)
+        producer = None if source is None else self._graph.definition(source)
+        return producer if producer is not None and self._is_only_reader(producer, equation) else None
+
     def _is_only_reader(self, producer: Equation, reader: Equation) -> bool:
         """True if the reader alone needs the producer's result."""
         return producer.target not in self._required and all(
@@ -378,6 +408,10 @@ class Fusion:
         for tensor in reads(equation):
             producer = self._read_by_element(equation, tensor)
             if producer is not None and self._is_only_reader(producer, equation):
+                if viewed(producer):
+                    seen, producer = producer, self._behind_view(producer)
+                    if producer is None or _before_view(equation, seen, "") is None:
+                        continue
                 if is_reduction(producer) or self._ends_reduction(producer):
                     return True
         return False
@@ -400,6 +434,27 @@ class Fusion:
             and all(i is a.var for i, a in zip(found[0].read.indices, equation.axes))
         )
         return producer if same and here else None
+
+
+def _before_view(equation: Equation, seen: Equation, name: str) -> Equation | None:
+    """What an equation does to a view, element by element, as an equation over what is viewed; None
+    where its other operands would be read at quotients or remainders.
+    """
+    source = viewed(seen)
+    assert source is not None
+    back = view(source, seen.target)
+    assert isinstance(back.value, Read)
+    here = Read(source, tuple(a.var for a in back.axes))
+
+    def rule(node: Node) -> Node | None:
+        return here if isinstance(node, Read) and node.tensor is seen.target else None
+
+    value = rewrite(element_value(equation, back.value.indices), rule)
+    places = [i for n in walk(value) if isinstance(n, Read) for i in n.indices]
+    if not all(linear(i).is_affine for i in places):
+        return None
+    target = replace(source, name=name, dtype=equation.target.dtype)
+    return Equation(target, back.indices, back.axes, value)  # type: ignore[arg-type]
 
 
 def _write_epilogue(part: Equation, reader: Equation) -> Equation:
