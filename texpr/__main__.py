@@ -12,7 +12,7 @@ from texpr import __version__
 from texpr.support.errors import Error
 from texpr.tools.arguments import add_commands
 
-TOOLS = ("run", "show", "check", "trace", "view", "tune", "bench", "fuzz", "lsp", "cache", "doctor")
+TOOLS = ("run", "show", "check", "trace", "view", "tune", "bench", "fuzz", "launch", "lsp", "cache", "doctor")
 """Modules of `texpr.tools`. They are imported when a command line is read: `doctor` and `--version`
 work where a package that the others need is missing.
 """
@@ -42,7 +42,7 @@ def command_line(tools: Sequence[str] = TOOLS) -> argparse.ArgumentParser:
 def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     """The commands that a command line may need."""
     first = next(iter(argv), "")
-    return command_line({"doctor": ("doctor",), "--version": ()}.get(first, TOOLS))
+    return command_line({"doctor": ("doctor",), "launch": ("launch",), "--version": ()}.get(first, TOOLS))
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -34,11 +34,9 @@ def launch(
     program: str | Path, ranks: int = 2, *arguments: str, options: tuple[str, ...] = (), **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """Run a program of `programs/` on ranks that share the cores, and give what it said."""
-    beside = Path(sys.executable).parent / "mpiexec"
-    mpiexec = str(beside) if beside.exists() else "mpiexec"
-    command = [mpiexec, "--oversubscribe", "--allow-run-as-root", *options, "-n", str(ranks)]
+    command = [sys.executable, "-m", "texpr", "launch", "-n", str(ranks), "--oversubscribe", "--allow-root"]
     return subprocess.run(
-        [*command, sys.executable, "-m", "mpi4py", str(PROGRAMS / program), *arguments],
+        [*command, *options, str(PROGRAMS / program), *arguments],
         capture_output=True,
         text=True,
         timeout=LIMIT,

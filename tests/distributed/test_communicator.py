@@ -167,6 +167,15 @@ def test_numbers():
     assert run_ranks(2, lambda c: c.allgather(c.rank).tolist()) == [[0, 1], [0, 1]]
 
 
+def test_collectives_inside_of_traced_functions_are_refused():
+    comm = dist.Communicator()
+    with pytest.raises(tx.Error) as error:
+        tx.jit(lambda x: comm.allreduce(x))(tx.ones(3))
+    assert str(error.value).startswith(
+        "error[symbolic]: allreduce of a value that a traced function computes"
+    )
+
+
 def test_truth_values():
     assert [bool(x) for x in run_ranks(2, lambda c: c.allreduce(c.rank == 1, "min"))] == [False, False]
     assert [bool(x) for x in run_ranks(2, lambda c: c.allreduce(c.rank == 1, "max"))] == [True, True]

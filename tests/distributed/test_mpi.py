@@ -14,3 +14,31 @@ def test_collectives(ranks: int):
     found = launch("collectives.py", ranks)
     assert found.returncode == 0, found.stderr
     assert found.stdout == f"{ranks} ranks agree\n"
+
+
+MISSING = "barrier: rank 1 did not come within 2 s"
+ENDS = {
+    "raise": (1, "ValueError: rank 1 fails"),
+    "raise before MPI": (1, "ValueError: rank 1 fails early"),
+    "exit": (3, "rank 1 ends"),
+    "kill": (137, "signal 9"),
+    "stop": (1, MISSING),
+    "hang": (1, MISSING),
+}
+
+
+@pytest.mark.parametrize("how", ENDS)
+def test_one_rank_that_fails_ends_all(how: str):
+    """Else this waits for a minute, which is the limit of `launch`."""
+    status, said = ENDS[how]
+    found = launch("failing.py", 2, how)
+    assert found.returncode == status, found.stderr
+    assert said in found.stderr and "went on" not in found.stdout
+    assert how in ("exit", "kill") or "Traceback (most recent call last):" in found.stderr
+
+
+def test_restarts_go_on_from_the_last_checkpoint(tmp_path):
+    found = launch("restarted.py", 2, str(tmp_path / "run"), options=("--restarts", "2"))
+    assert found.returncode == 0, found.stderr
+    assert found.stdout.splitlines() == ["epochs 1 to 2", "epochs 3 to 4", "as if never stopped"]
+    assert found.stderr.count("texpr launch: the program ended with status 1; restart 1 of 2") == 1

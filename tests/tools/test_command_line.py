@@ -257,7 +257,20 @@ PAGES = {parser.prog: parser for parser in parsers(command_line())}
 
 
 def test_the_tree_of_commands():
-    commands = ["run", "show", "check", "trace", "view", "tune", "bench", "fuzz", "lsp", "cache", "doctor"]
+    commands = [
+        "run",
+        "show",
+        "check",
+        "trace",
+        "view",
+        "tune",
+        "bench",
+        "fuzz",
+        "launch",
+        "lsp",
+        "cache",
+        "doctor",
+    ]
     parts = [
         "frontend",
         "proofs",

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from texpr.graph import Variable
-from texpr.graph.lazy import Tensor
-from texpr.graph.lazy.making import of_bits
 from texpr.ir.dtypes import BOOL, F32, F64, DType, as_bits, from_numpy, numbers_of, numpy_dtype, stored
 from texpr.runtime.call.convert import is_masked
 from texpr.support.errors import CallError
+from texpr.support.late import late
+
+if TYPE_CHECKING:
+    from texpr.graph.lazy import making
+else:
+    making = late("texpr.graph.lazy.making")
 
 OPS = ("mean", "sum", "min", "max", "prod")
 REDUCTIONS = ("fast", "ordered")
@@ -38,10 +41,16 @@ def given(what: str, value: Any) -> Given:
     Raises:
         CallError: something else, or a dtype that texpr does not have.
     """
-    if isinstance(value, Tensor | Variable):
+    if hasattr(value, "__texpr_call__"):  # a tensor or a variable; their modules are imported by who has one
+        if not hasattr(value, "device"):  # it stands for a value to come
+            raise CallError(
+                f"{what} of a value that a traced function computes",
+                code="symbolic",
+                help="call it on the results, outside of the function",
+            )
         t, device = value.dtype, value.device
-        array = value.held() if isinstance(value, Variable) else _held(value)
-        return Given(_contiguous(array), t, lambda found: of_bits(found, t, False, device))
+        array = value.held() if hasattr(value, "held") else _held(value)
+        return Given(_contiguous(array), t, lambda found: making.of_bits(found, t, False, device))
     if is_masked(value):
         raise CallError(
             f"{what}: the array is masked, and its mask would be lost",
@@ -63,8 +72,8 @@ def given(what: str, value: Any) -> Given:
     return Given(_contiguous(as_bits(array, t)), t, lambda found: found.view(own) if t.as_bits else found)
 
 
-def _held(value: Tensor) -> np.ndarray:
-    found: Any = value.realize().value
+def _held(value: Any) -> np.ndarray:
+    found = value.realize().value
     return found if isinstance(found, np.ndarray) else found.numpy()
 
 

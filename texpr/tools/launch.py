@@ -1,0 +1,154 @@
+"""`python -m texpr launch`: a program on several ranks of this machine."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from types import FrameType
+
+from texpr.support.extras import MissingExtra
+from texpr.tools.arguments import Commands, add_command
+
+_GRACE = 10.0
+"""Seconds that ranks have to end once the launcher is told to."""
+
+
+def add_parser(commands: Commands) -> None:
+    """Add the command `launch`."""
+    parser = add_command(
+        commands,
+        "launch",
+        launch,
+        "run a program on several ranks of this machine, by MPI",
+        ["texpr launch -n 4 train.py --epochs 3", "texpr launch -n 2 -m package.train"],
+    )
+    parser.add_argument(
+        "-n", "--ranks", type=_count, default=0, metavar="N", help="how many ranks (default: one per core)"
+    )
+    parser.add_argument("-m", dest="module", action="store_true", help="run a module, not a file")
+    parser.add_argument(
+        "--threads",
+        type=_count,
+        default=0,
+        metavar="N",
+        help="threads of each rank (default: TEXPR_THREADS, else its share of the cores)",
+    )
+    parser.add_argument("--no-pin", action="store_true", help="let ranks move between cores")
+    parser.add_argument(
+        "--restarts",
+        type=_restarts,
+        default=0,
+        metavar="N",
+        help="how often to start again after a failure (default: %(default)s)",
+    )
+    parser.add_argument("--oversubscribe", action="store_true", help="allow more ranks than cores")
+    parser.add_argument("--allow-root", action="store_true", help="let root run Open MPI, as in a container")
+    parser.add_argument("--mpiexec", metavar="PATH", help="another mpiexec than that of this environment")
+    parser.add_argument("--dry-run", action="store_true", help="print the command, and run nothing")
+    parser.add_argument("program", help="a Python file, or with -m a module")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the program")
+
+
+def launch(arguments: argparse.Namespace) -> int:
+    """Run the program; again where it fails, as often as `--restarts` says.
+
+    Returns:
+        the exit status of the last run.
+    """
+    command, threads = _command(arguments)
+    environment = {**os.environ, "TEXPR_THREADS": str(threads)}
+    if arguments.dry_run:
+        print(f"TEXPR_THREADS={threads} {' '.join(command)}")
+        return 0
+    for restart in range(arguments.restarts + 1):
+        status, is_told = _run(command, {**environment, "TEXPR_RESTART": str(restart)})
+        if status == 0 or is_told or restart == arguments.restarts:
+            break
+        _say(f"the program ended with status {status}; restart {restart + 1} of {arguments.restarts}")
+    return status
+
+
+def _command(arguments: argparse.Namespace) -> tuple[list[str], int]:
+    """The command to be run, and the threads of each rank.
+
+    Raises:
+        MissingExtra: mpi4py is not installed.
+        DistributedError: MPI is not there, or would refuse.
+    """
+    from texpr.distributed import mpiexec
+    from texpr.runtime import host
+
+    if find_spec("mpi4py") is None:
+        raise MissingExtra("texpr launch needs mpi4py", code="import", help='pip install "texpr[mpi]"')
+    path, cores = mpiexec.find_mpiexec(arguments.mpiexec), host.cores()
+    ranks = arguments.ranks or cores
+    given = os.environ.get("TEXPR_THREADS", "")
+    threads = arguments.threads or (int(given) if given.isdecimal() and int(given) else 0)
+    wanted = mpiexec.Launch(
+        ranks,
+        [*(["-m"] if arguments.module else []), arguments.program, *arguments.arguments],
+        threads or mpiexec.share_of_cores(ranks, cores),
+        not arguments.no_pin,
+        arguments.oversubscribe,
+        arguments.allow_root,
+    )
+    kind = mpiexec.kind_of(path)
+    return (mpiexec.command_of(wanted, path, kind, cores, os.environ, mpiexec.superuser()), wanted.threads)
+
+
+def _run(command: Sequence[str], environment: Mapping[str, str]) -> tuple[int, bool]:
+    """The exit status of a command, and whether this process was told to end."""
+    sys.stdout.flush()
+    child = subprocess.Popen(command, env=dict(environment))
+    with _forwarded(child) as told:
+        status = child.wait()
+    if told:
+        return 128 + told[0], True
+    return (status if status >= 0 else 128 - status), False
+
+
+@contextmanager
+def _forwarded(child: subprocess.Popen[bytes]) -> Iterator[list[int]]:
+    """Hand signals that end this process on to a child; the list has those that came."""
+    told: list[int] = []
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        told.append(number)
+        child.send_signal(signal.SIGTERM)
+        signal.signal(signal.SIGALRM, lambda *_: child.kill())
+        signal.setitimer(signal.ITIMER_REAL, _GRACE)
+
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, handle) for number in numbers}
+    alarm = signal.getsignal(signal.SIGALRM)
+    try:
+        yield told
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, alarm)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _say(text: str) -> None:
+    print(f"texpr launch: {text}", file=sys.stderr, flush=True)
+
+
+def _count(text: str) -> int:
+    found = int(text)
+    if found < 1:
+        raise argparse.ArgumentTypeError(f"{text}: expected an integer of at least 1")
+    return found
+
+
+def _restarts(text: str) -> int:
+    found = int(text)
+    if found < 0:
+        raise argparse.ArgumentTypeError(f"{text}: expected an integer of at least 0")
+    return found
