@@ -201,6 +201,7 @@ _PARTS = frozenset(
         "autoschedule",
         "bridges",
         "compiler",
+        "distributed",
         "graph",
         "ir",
         "lang",

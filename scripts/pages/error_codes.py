@@ -304,7 +304,11 @@ CODES: dict[str, dict[str, Code]] = {
         "ranks": Code(
             "Ranks make different calls, with different shapes or plans, or do not come in time. The class "
             "is `distributed.DistributedError`; its `ranks` are those that differ or are missing."
-        )
+        ),
+        "launch": Code(
+            "`python -m texpr launch` finds no `mpiexec`, or one that would refuse to start the ranks.",
+            "from texpr.distributed.mpiexec import find_mpiexec\n\nfind_mpiexec('no_mpiexec')",
+        ),
     },
     "ONNX": {
         "onnx": Code(

@@ -150,7 +150,14 @@ ARRAY_API = Page(
     "computed at once, and refused in traced functions.",
     ("graph.array_api",),
 )
-PAGES = (*NN, API, TENSORS, ARRAY_API)
+DISTRIBUTED = Page(
+    "distributed.md",
+    "Several processes",
+    "The public names of `texpr.distributed`, here `dist`: communicators, and what is done on all ranks of a "
+    "program. The guide [Several processes](../guide/distributed.md) says how they work together.",
+    ("distributed",),
+)
+PAGES = (*NN, API, TENSORS, ARRAY_API, DISTRIBUTED)
 PUBLIC = {
     "tx": "texpr",
     "nn": "texpr.nn",
@@ -169,6 +176,7 @@ PUBLIC = {
     "tx.gpu": "texpr.runtime.gpu",
     "tx.onnx": "texpr.onnx",
     "tx.torch": "texpr.bridges.torch",
+    "dist": "texpr.distributed",
     "tx.jax": "texpr.bridges.jax",
 }
 """Packages whose names are public, as examples call them."""
@@ -323,6 +331,12 @@ GROUPS: dict[str, str] = {
     "support.options": "Options",
     "support.errors": "Errors",
     "support.extras": "Errors",
+    "distributed.communicator": "Communicators",
+    "distributed.mpi_communicator": "Communicators",
+    "distributed.rank_checks": "Communicators",
+    "distributed.start": "Start",
+    "distributed.gathered_metrics": "Metrics",
+    "distributed.same_state": "Parameters and optimizers",
     "onnx.model": "Models in ONNX",
     "onnx.model_export": "Models in ONNX",
     "onnx.model_errors": "Errors",

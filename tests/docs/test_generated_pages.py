@@ -17,7 +17,7 @@ from texpr.schedule.steps.registry import rules
 from texpr.support import options as process
 
 ROOT = Path(__file__).parents[2]
-MACHINES = {"import", "gpu", "memory", "emulator", "link", "running", "internal", "rename"}
+MACHINES = {"ranks", "import", "gpu", "memory", "emulator", "link", "running", "internal", "rename"}
 """Codes without an example: they depend on the machine, or on threads and signals."""
 
 

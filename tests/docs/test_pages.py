@@ -33,6 +33,7 @@ NEEDS = {
 """Packages that pages use."""
 DEFINED = {
     "docs/guide/debugging.md": {"running", "stages", "kernel"},
+    "docs/guide/distributed.md": {"everyone", "error", "share"},
     "docs/guide/editors.md": {"changed", "page"},
     "docs/guide/gradients.md": {"backward", "safe"},
     "docs/guide/inside_jax.md": {"f", "curvature", "take"},

@@ -13,11 +13,21 @@ from texpr.support.suggest import suggest_names
 
 if TYPE_CHECKING:
     from texpr.distributed.communicator import Communicator
+    from texpr.distributed.gathered_metrics import gather_for_metrics
     from texpr.distributed.mpi_communicator import MPICommunicator
     from texpr.distributed.rank_checks import DistributedError
+    from texpr.distributed.same_state import broadcast_optimizer_state, broadcast_parameters
     from texpr.distributed.start import init
 
-__all__ = ["Communicator", "DistributedError", "MPICommunicator", "init"]
+__all__ = [
+    "Communicator",
+    "DistributedError",
+    "MPICommunicator",
+    "broadcast_optimizer_state",
+    "broadcast_parameters",
+    "gather_for_metrics",
+    "init",
+]
 
 suggest_names(__name__)
 offer_late(__name__)

@@ -64,6 +64,7 @@ class Pending:
         if not self._done.wait(self.timeout):
             raise DistributedError(
                 f"an allreduce of {self.buffer.nbytes} bytes has not ended within {self.timeout:g} s",
+                code="ranks",
                 help="another rank hangs or does not make this call; comm.barrier(timeout=...) names it",
             )
         if self.error is not None:

@@ -47,6 +47,7 @@ class MPICommunicator(Communicator):
         if MPI.Query_thread() < MPI.THREAD_SERIALIZED:
             raise DistributedError(
                 "this MPI was initialized for one thread, and gradients are reduced by a thread of their own",
+                code="ranks",
                 help='let mpi4py initialize MPI, with mpi4py.rc.thread_level = "serialized" or "multiple"',
             )
         world = MPI.COMM_WORLD if comm is None else comm

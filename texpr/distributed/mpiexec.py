@@ -61,7 +61,7 @@ def find_mpiexec(given: str | None = None) -> str:
 
 
 def kind_of(mpiexec: str) -> str:
-    """ "Open MPI", "Hydra", or empty for another one.
+    """Find the make of an `mpiexec`: "Open MPI", "Hydra", or empty for another one.
 
     Raises:
         DistributedError: it cannot be run.

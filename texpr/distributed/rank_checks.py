@@ -29,7 +29,7 @@ class DistributedError(Error):
     """
 
     def __init__(self, message: str, ranks: Sequence[int] = (), **rest) -> None:
-        super().__init__(message, **{"code": "ranks", **rest})
+        super().__init__(message, **rest)
         self.ranks = tuple(ranks)
 
 
@@ -53,6 +53,7 @@ def agreed(headers: Sequence[bytes]) -> list[int]:
     raise DistributedError(
         "the ranks do not call the same collective",
         [k for k, front in enumerate(fronts) if front[0] != fronts[0][0]],
+        code="ranks",
         notes=_groups(texts),
         help="let every rank make the same calls in the same order, with arrays of one shape and dtype",
     )
@@ -73,6 +74,7 @@ def missing(what: str, ranks: Sequence[int], seconds: float) -> DistributedError
     return DistributedError(
         f"{what}: {named(ranks)} did not come within {seconds:g} s",
         ranks,
+        code="ranks",
         help="see what these ranks say: they failed, hang, or do not make this call; a longer time is "
         "dist.init(timeout=...)",
     )
@@ -124,6 +126,7 @@ def compared(what: str, same: bool, differences: Callable[[], Sequence[str]]) ->
     raise DistributedError(
         f"{named(wrong)} {'differs' if len(wrong) == 1 else 'differ'} from rank 0 in {what}",
         wrong,
+        code="ranks",
         notes=[f"rank {rank}: {found[rank]}" for rank in wrong[:_SHOWN]],
         help="give all ranks the same model, options and versions; what differs by design is the data",
     )

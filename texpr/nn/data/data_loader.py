@@ -5,16 +5,23 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from texpr.nn.core.argument_checks import whole
 from texpr.nn.data.datasets import TensorDataset
 from texpr.nn.data.samplers import batches_of, order_of
+from texpr.nn.data.sharding import Shard
 from texpr.support.errors import CallError, CheckpointError
+from texpr.support.late import late
 from texpr.support.suggest import suggests
 from texpr.support.tracebacks import boundary, forwards, hide_frames
+
+if TYPE_CHECKING:
+    from texpr.distributed import gathered_metrics
+else:
+    gathered_metrics = late("texpr.distributed.gathered_metrics")
 
 
 @suggests({})
@@ -23,6 +30,11 @@ class DataLoader:
 
     The order of epoch e is a function of (seed, e), and `state_dict()` says which batch comes next:
     a loader that takes it goes on there, with the same batches.
+
+    A sharded loader gives each rank its part: ranks take the batches of one process in turn, so that
+    each example comes once. Where batches are fewer in the last round than ranks, the others get
+    one that is all `padding`: all ranks make equally many steps. The state is that of one process:
+    a loader may go on with another number of ranks.
 
     Args:
         dataset: has a length and gives examples by their numbers; an example is an array, a number,
@@ -37,9 +49,12 @@ class DataLoader:
             that has a length and gives numbers of examples whenever it is iterated over.
         batch_sampler: the examples of each batch, in place of `batch_size` and `drop_last` too: an
             `nn.data.BatchSampler`, or anything that gives lists of numbers.
+        shard: a communicator (`texpr.distributed`), whose ranks compare their orders at the
+            beginning of each epoch; or (rank, size). `batch_size` is that of a rank.
     Attributes:
         epoch: which epoch is, or will be, iterated over; from 0.
-        position: how many of its batches were handed out.
+        position: how many of its batches were handed out, on all ranks.
+        padding: examples of the last batch that count for nothing: 0, or all of them.
     Raises:
         CallError: a data set without a length or examples, or an argument out of its range.
     Example:
@@ -62,6 +77,7 @@ class DataLoader:
         seed: int = 0,
         sampler: Any = None,
         batch_sampler: Any = None,
+        shard: Any = None,
     ) -> None:
         if not hasattr(dataset, "__getitem__") or not hasattr(dataset, "__len__"):
             raise CallError(
@@ -85,11 +101,16 @@ class DataLoader:
             )
         if batch_sampler is not None:
             self.batch_size = whole("DataLoader", "batch_size", getattr(batch_sampler, "batch_size", 1) or 1)
-        self.epoch = self.position = 0
+        self.shard = Shard.of("DataLoader", shard)
+        self.epoch = self.position = self.padding = 0
         self._goes_on = False
 
     @boundary
     def __len__(self) -> int:
+        return self.shard.rounds(self.count())
+
+    def count(self) -> int:
+        """Number of batches of an epoch, on all ranks."""
         if self.batch_sampler is not None:
             return len(self.batch_sampler)
         count = len(self.dataset if self.sampler is None else self.sampler)
@@ -104,15 +125,33 @@ class DataLoader:
         return self._epoch()
 
     def _epoch(self) -> Iterator[Any]:
-        wanted = iter(self._batches()[self.position :])
+        batches, start = self._batches(), self.position
         try:
-            for batch in self._ahead(wanted) if self.num_workers else map(self._fetched, wanted):
-                self.position += 1
+            self.shard.check(batches, self.epoch, start)
+            shares = self.shard.shares(batches, start)
+            fetched = self._fetched_in_order([share.indices for share in shares])
+            for k, (share, batch) in enumerate(zip(shares, fetched), 1):
+                self.position = min(start + k * self.shard.size, len(batches))
+                self._hand_out(share.padding)
                 yield batch
         except Exception as error:
             hide_frames(error)
             raise
+        finally:
+            if self.shard.size > 1:
+                gathered_metrics.no_longer_from(self)
+            self.padding = 0
         self.epoch, self.position = self.epoch + 1, 0
+
+    def _hand_out(self, padding: int) -> None:
+        """Say what the next batch is; `gather_for_metrics` asks for it."""
+        self.padding = padding
+        if self.shard.size > 1:
+            gathered_metrics.now_from(self)
+
+    def _fetched_in_order(self, batches: Sequence[np.ndarray]) -> Iterator[Any]:
+        wanted = iter(batches)
+        return self._ahead(wanted) if self.num_workers else map(self._fetched, wanted)
 
     def _batches(self) -> Sequence[np.ndarray]:
         """The numbers of the examples of each batch of this epoch."""
@@ -122,7 +161,7 @@ class DataLoader:
                 self._check(batch)
             return found
         order = self.order(self.epoch)
-        starts = range(0, len(self) * self.batch_size, self.batch_size)
+        starts = range(0, self.count() * self.batch_size, self.batch_size)
         return [order[start : start + self.batch_size] for start in starts]
 
     def _check(self, indices: np.ndarray) -> np.ndarray:
@@ -198,9 +237,9 @@ class DataLoader:
             whole("DataLoader", "epoch", state_dict["epoch"], 0),
         )
         self.position = whole("DataLoader", "position", state_dict["position"], 0)
-        if self.position > len(self):
+        if self.position > self.count():
             raise CheckpointError(
-                f"the loader was at batch {self.position}, and has {len(self)}", code="checkpoint"
+                f"the loader was at batch {self.position}, and has {self.count()}", code="checkpoint"
             )
         self._goes_on = True
 

@@ -1,0 +1,83 @@
+"""Values of all ranks for metrics, without what was counted twice."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Protocol
+
+from texpr.distributed.communicator import Communicator
+from texpr.distributed.start import communicator
+from texpr.support.errors import CallError
+from texpr.support.tracebacks import boundary
+
+
+class Sharded(Protocol):
+    """A loader whose batches may have padding."""
+
+    padding: int
+
+
+class _Loops(threading.local):
+    """Loaders of the thread that are iterated over, the innermost last."""
+
+    def __init__(self) -> None:
+        self.loaders: list[Sharded] = []
+
+
+_loops = _Loops()
+
+
+def now_from(loader: Sharded) -> None:
+    """Said by a loader that hands out a batch: values are of this one from now on."""
+    no_longer_from(loader)
+    _loops.loaders.append(loader)
+
+
+def no_longer_from(loader: Sharded) -> None:
+    """Said by a loader whose loop has ended."""
+    _loops.loaders = [each for each in _loops.loaders if each is not loader]
+
+
+@boundary
+def gather_for_metrics(values: Any, comm: Communicator | None = None, *, loader: Any = None) -> Any:
+    """The values of a batch on all ranks, one after the other, in the order of one process.
+
+    Called in a loop over a sharded loader, it leaves out the padding of ranks that had no batch
+    left, so that each example counts once. All ranks must call it for each batch.
+
+    Args:
+        values: arrays or tensors whose axis 0 counts examples, or tuples, lists and dicts of them.
+        comm: that of the program unless given.
+        loader: that the batch came from; that of the innermost loop unless given.
+    Returns:
+        the same structure, on every rank.
+    Raises:
+        CallError: values that are fewer than the padding.
+        DistributedError: dtypes or extents other than the first differ, or ranks do not come.
+    Example:
+        >>> from texpr import distributed as dist
+        >>> loader = nn.data.DataLoader(nn.data.TensorDataset(np.arange(5)), 2, shard=dist.init())
+        >>> [dist.gather_for_metrics(x).tolist() for (x,) in loader]
+        [[0, 1], [2, 3], [4]]
+    """
+    known = [loader] if loader is not None else _loops.loaders[-1:]
+    return _gathered(communicator(comm), values, known[0].padding if known else 0)
+
+
+def _gathered(comm: Communicator, values: Any, padding: int) -> Any:
+    if isinstance(values, dict):
+        return {name: _gathered(comm, each, padding) for name, each in values.items()}
+    if isinstance(values, tuple | list):
+        parts = [_gathered(comm, each, padding) for each in values]
+        return type(values)(*parts) if hasattr(values, "_fields") else type(values)(parts)
+    if not padding:
+        return comm.allgather(values)
+    shape = getattr(values, "shape", None)
+    if not shape or shape[0] < padding:
+        found = f"the shape {list(shape)}" if shape is not None else f"the type {type(values).__name__}"
+        raise CallError(
+            f"gather_for_metrics: a batch has {padding} examples of padding, and values have {found}",
+            code="shape",
+            help="give values of each example, along axis 0",
+        )
+    return comm.allgather(values[: shape[0] - padding])
