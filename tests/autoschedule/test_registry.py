@@ -55,6 +55,11 @@ PIXELS = (
 WOVEN = """op woven(X: f32[6, 20]) -> D: f32[6, 40] {
   D[n, 2*x] = X[n, x] * 2  for n in 0..6, x in 0..20
   D[n, 2*x + 1] = X[n, x] * 3  for n in 0..6, x in 0..20 }"""
+TURNED = """op turned(X: f32[6, 20, 80]) -> V: f32[20, 6, 80] {
+  let E: f32[6, 20, 80]
+  E[0, c, t] = X[0, c, t] * 2
+  E[r, c, t] = X[r, c, t] + X[0, c, t]  for r in 1..6
+  V[c, r, t] = E[r, c, t] + E[0, c, t] }"""
 SCAN = """op scan(X: f32[16, 70]) -> Y: f32[16, 70] {
   Y[i, 0] = X[i, 0]
   Y[i, t] = Y[i, t - 1] * 0.5 + X[i, t]  for i in 0..16, t in 1..70 }"""
@@ -107,6 +112,7 @@ HEADS_2, HALF_2, HALF_140 = (
 )
 CASES: dict[str, Case] = {
     "ProducerChains": Case(SOFTMAX, caches=TINY, sizes=(("N", 40), ("M", 300))),
+    "CommonAxis": Case(TURNED, caches=TINY),
     "InterleavedStores": Case(WOVEN),
     "TransposedOperand": Case(HEADS, caches=SMALL, sizes=HEADS_2),
     "SplitReduction": Case(TOTAL, sizes=(("N", 300_000),)),

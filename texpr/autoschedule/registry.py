@@ -7,6 +7,7 @@ from __future__ import annotations
 from texpr.autoschedule.core.cost_model import COSTS, CostModel
 from texpr.autoschedule.core.template import Naive, Template
 from texpr.autoschedule.cpu.collapse import CollapsedLoops
+from texpr.autoschedule.cpu.common_axis import CommonAxis
 from texpr.autoschedule.cpu.convolution.convolution_costs import CONVOLUTION_COSTS
 from texpr.autoschedule.cpu.convolution.depthwise import DepthwiseWindow
 from texpr.autoschedule.cpu.convolution.direct import DirectConvolution
@@ -61,6 +62,7 @@ STRUCTURES: tuple[Template, ...] = (
 
 CPU: tuple[Template, ...] = (
     ProducerChains(),
+    CommonAxis(),
     InterleavedStores(),
     TransposedOperand(),
     SplitReduction(),

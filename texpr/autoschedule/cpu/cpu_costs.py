@@ -34,6 +34,10 @@ class CpuCosts(CostModel):
     """Iterations of a block of a chain, at least: with fewer too little is read again."""
     most_chain_block_iterations: int = tuned(512, "iterations", _TIMES, "2026-11-22")
     """Iterations of a block of a chain, at most."""
+    # common_axis
+    least_slice_bytes: int = tuned(1 << 10, "bytes", _TIMES, "2026-11-30")
+    """Bytes of the intermediates of an iteration, at least: the loops inside are too short for
+    vectors else."""
     # scalable_vectors
     scalable_strip: int = tuned(1 << 14, "elements", _SHARING)
     """Elements of a loop that has none around it, from which on it is cut, so that threads can

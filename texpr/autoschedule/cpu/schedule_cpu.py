@@ -68,15 +68,12 @@ def _nests(builder: ScheduleBuilder, templates: Sequence[Template]) -> list[tupl
     depths = builder.attempt(None, partial(apply_first, builder, chains, nests, None), None) or {}
     done: list[tuple[Nest, Scheduled]] = []
     nests = find_nests(builder.kernel)
+    below = [n.below(depths.get(n.label, 0)) for n in nests]
     taken: set[int] = set()
-    for nest in nests:
-        if id(nest) in taken:
+    for nest, inside in zip(nests, below):
+        if id(inside) in taken:
             continue
-        found = (
-            None
-            if depths
-            else builder.attempt(nest.label, partial(_in_group, builder, templates, nest, nests), None)
-        )
+        found = builder.attempt(nest.label, partial(_in_group, builder, templates, inside, below), None)
         if found is not None:
             done.append((found.members[-1], found))
             taken.update(map(id, found.members))
@@ -97,7 +94,8 @@ def _in_group(
     """Schedule a nest with those behind it that write beside each other; None where it is no
     such one.
     """
-    return apply_first(builder, of_stage(templates, Stage.GROUPS), Among(nest, nests), nest.label)
+    found = apply_first(builder, of_stage(templates, Stage.GROUPS), Among(nest, nests), nest.label)
+    return None if found is None else replace(found, loops=handles(found.members[-1].outer) + found.loops)
 
 
 def _alone(

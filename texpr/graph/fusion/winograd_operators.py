@@ -140,11 +140,10 @@ def output_operator(t: Tiling) -> Op:
         + f"  for n in 0..{t.images}, y in 0..{_parts(t.rows, p, m)}, x in 0..{_parts(t.columns, q, m)}"
         for p, q in phases
     ]
-    filters = t.panels * t.panel
     return written(
-        f"op winograd_output(M: f32[{n}, {n}, {filters}, {t.tiles}])\n"
+        f"op winograd_output(M: f32[{n}, {n}, {t.panels * t.panel}, {t.tiles}])\n"
         f"   -> Y: f32[{t.images}, {t.filters}, {t.rows}, {t.columns}] {{\n"
-        f"  let S: f32[{m}, {n}, {filters}, {t.tiles}]\n" + _lines(rows, columns)
+        f"  let S: f32[{m}, {n}, {t.filters}, {t.tiles}]\n" + _lines(rows, columns)
     )
 
 

@@ -66,7 +66,7 @@ def _woven(nests: Sequence[Nest]) -> list[Nest]:
     for k, nest in enumerate(group):
         if nest.main.tensor is not first.main.tensor or _step(nest) != step or not _alike(first, nest):
             return []
-        renamed = dict(zip((n.var for n in nest.spatial), (n.var for n in first.spatial)))
+        renamed = {n.var: m.var for n, m in zip(_loops(nest), _loops(first))}
         offset = linear(
             sub(substitute(flat_index(nest.main.tensor, nest.main.indices).expr(), renamed), base)
         )
@@ -79,9 +79,9 @@ def _step(nest: Nest) -> int:
     """Distance in memory of the stores of neighbours along the innermost loop; 0 where the nest is
     no plain one.
     """
-    plain = not (
-        nest.reduction or nest.recurrent or nest.enclosing_loops or nest.outer or nest.main.update
-    ) and bool(nest.spatial)
+    plain = not (nest.reduction or nest.recurrent or nest.enclosing_loops or nest.main.update) and bool(
+        nest.spatial
+    )
     return (
         (nest.accesses[0].stride(nest.spatial[-1].var) or 0)
         if plain and constant_extent(nest.spatial[-1]) > 1
@@ -89,8 +89,10 @@ def _step(nest: Nest) -> int:
     )
 
 
-def _alike(a: Nest, b: Nest) -> bool:
-    def extents(loops: Sequence[For]) -> list[int]:
-        return [constant_extent(n) for n in loops]
+def _loops(nest: Nest) -> tuple[For, ...]:
+    return (*nest.outer, *nest.spatial)
 
-    return extents(a.spatial) == extents(b.spatial) and 0 not in extents(a.spatial)
+
+def _alike(a: Nest, b: Nest) -> bool:
+    extents = [[constant_extent(n) for n in _loops(nest)] for nest in (a, b)]
+    return extents[0] == extents[1] and 0 not in extents[0]
