@@ -28,9 +28,13 @@ SUBJECTS = {
     "quantized": "Quantization",
     "resize": "Resizing",
     "sampling": "Sampling and boxes",
-    "fourier": "Fourier transforms",
+    "image_regions": "Regions, and taps that move",
+    "fourier": "Fourier transforms and spectra",
+    "ngrams": "Counts of sequences",
+    "random_nodes": "Random numbers",
     "control": "Control flow, sequences, optionals",
     "ml": "ai.onnx.ml",
+    "training_operators": "ai.onnx.preview.training",
 }
 COLUMNS = 4
 ORDINALS = ("1st", "2nd", "3rd", "4th", "5th")

@@ -18,19 +18,28 @@ ALSO = {
     "test_cast_FLOAT_to_FLOAT8E5M2",
     "test_quantizelinear_e4m3fn",
     "test_dequantizelinear_e5m2",
+    "test_roialign_mode_max",
+    "test_deform_conv_with_mask_bias",
+    "test_stft_with_window",
+    "test_melweightmatrix",
+    "test_tfidfvectorizer_tf_batch_uniandbigrams_skip5",
+    "test_nesterov_momentum",
+    "test_bernoulli_seed",
+    "test_training_dropout",
+    "test_sequence_map_add_2_sequences",
+    "test_loop16_seq_none",
+    "test_if_opt",
 }
 SAMPLE = {
     case.name: case
     for k, case in enumerate(c for c in cases() if not left_out(c))
     if k % 71 == 5 or case.name in ALSO
 }
-FAILING = {"test_training_dropout"}
-"""Cases of the sample that are known to fail: they must, until they are taken off this list."""
 
 
 @pytest.mark.parametrize("name", sorted(SAMPLE))
 def test_node_tests_of_onnx(name):
-    assert bool(outcome(SAMPLE[name])) == (name in FAILING), outcome(SAMPLE[name])
+    assert outcome(SAMPLE[name]) == ""
 
 
 def test_cases_are_left_out_for_known_reasons_only():

@@ -25,6 +25,7 @@ class Converter:
         known: positions of inputs whose values must be known, such as shapes.
         kept: positions of inputs which training does not change, such as running statistics.
         control: it runs subgraphs, or takes inputs as they are instead of as tensors.
+        random: it may draw random numbers.
         inferred: ONNX's inference of shapes has to accept a node. It refuses Range of vectors of
             one element, which ONNX's own functions have, and windows of no elements, knows no
             optionals, and some versions of it end the process on a Split that is wrong.
@@ -34,6 +35,7 @@ class Converter:
     known: tuple[int, ...] = ()
     kept: tuple[int, ...] = ()
     control: bool = False
+    random: bool = False
     inferred: bool = True
 
 
@@ -47,6 +49,7 @@ def converter(
     known: Sequence[int] = (),
     kept: Sequence[int] = (),
     control: bool = False,
+    random: bool = False,
     inferred: bool = True,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Enter a function in the table."""
@@ -54,7 +57,9 @@ def converter(
     def enter(function: Callable[..., Any]) -> Callable[..., Any]:
         for name in names:
             assert (domain, name) not in CONVERTERS, f"{name} has a converter already"
-            CONVERTERS[domain, name] = Converter(function, tuple(known), tuple(kept), control, inferred)
+            CONVERTERS[domain, name] = Converter(
+                function, tuple(known), tuple(kept), control, random, inferred
+            )
         return function
 
     return enter

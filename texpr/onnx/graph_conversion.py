@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from texpr.graph import Capture, Plan, Symbolic
+from texpr import ops
+from texpr.graph import Capture, Plan, Symbolic, Variable
 from texpr.ir.dtypes import DType
 from texpr.ir.expr import Tensor
 from texpr.ir.interpreter.tensor import interpret
@@ -168,10 +169,17 @@ class Run:
     Attributes:
         capture: what the operators are recorded by.
         inputs: the model's inputs that are not known, by their tensors in the capture.
+        seeds: of random numbers, by the attribute `seed` of nodes; None for nodes without one.
     """
 
-    def __init__(self, model: Any, capture: Capture, inputs: Mapping[Tensor, str] | None = None) -> None:
-        self.model, self.capture, self.inputs = model, capture, inputs or {}
+    def __init__(
+        self,
+        model: Any,
+        capture: Capture,
+        inputs: Mapping[Tensor, str] | None = None,
+        seeds: Mapping[float | None, Variable] | None = None,
+    ) -> None:
+        self.model, self.capture, self.inputs, self.seeds = model, capture, inputs or {}, seeds or {}
         self.functions = {(f.domain, f.name): f for f in model.functions}
         self.count = self.depth = 0
         self._constants: dict[int, tuple[Known, Symbolic]] = {}
@@ -186,6 +194,13 @@ class Run:
                 )
             return self._constants[id(value)][1]
         return [self.tensor(v) for v in value] if isinstance(value, list) else value
+
+    def seed(self, stream: float | None) -> Symbolic:
+        """A seed that no other use of a stream has."""
+        variable = self.seeds[stream]
+        found = self.capture.latest(variable)
+        self.capture.assign(variable, ops.next_seed(found))  # type: ignore[arg-type]
+        return found
 
     def origins(self, value: Value) -> tuple[list[str], list[str]]:
         """Names of the model's inputs, and of its parameters, that a tensor is computed from."""

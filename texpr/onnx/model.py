@@ -11,7 +11,7 @@ import texpr.onnx.operators  # noqa: F401  fills the table
 from texpr.graph import Capture, Symbolic, active_capture
 from texpr.graph.lazy import Tensor
 from texpr.ir.dtypes import DType, int_range, numpy_dtype, readable, stored
-from texpr.nn import Buffer, Module, Parameter
+from texpr.nn import Buffer, Module, Parameter, init
 from texpr.onnx.constant_weights import with_initializers
 from texpr.onnx.converters import find
 from texpr.onnx.element_types import FROM_ONNX
@@ -99,11 +99,13 @@ class OnnxModel(Module):
         self._static: set[str] = set()
         self._decisive: set[str] = set()
         self._constants: dict[str, Known] = {}
+        self._seeds: dict[float | None, str] = {}
         self._register(proto, path)
         self.eval()
 
     def _register(self, proto: Any, path: Any) -> None:
         constants, kept = _roles(proto)
+        self._add_seeds(proto)
         for t in proto.graph.initializer:
             value = array_of(t, path)
             if not value.dtype.is_float or t.name in constants:
@@ -112,6 +114,18 @@ class OnnxModel(Module):
                 self._buffers[t.name] = Buffer(value.array, True, t.name, value.dtype)
             else:
                 self._parameters[t.name] = Parameter(value.array, name=t.name, dtype=value.dtype)
+
+    def _add_seeds(self, proto: Any) -> None:
+        """A seed for each stream of random numbers, as a buffer that `state_dict` leaves out."""
+        taken = {t.name for t in proto.graph.initializer} | set(self.inputs)
+        for stream in sorted(_streams(proto), key=str):
+            name = "random.seed" if stream is None else f"random.seed.{stream:g}"
+            while name in taken:
+                name += "_"
+            taken.add(name)
+            first = init.generator().integers(1 << 63, dtype=np.uint64) if stream is None else _bits(stream)
+            self._seeds[stream] = name
+            self._buffers[name] = Buffer(np.asarray(first), persistent=False, name=name)
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
         """The outputs: one array, or a tuple in the order of `outputs`.
@@ -183,7 +197,7 @@ class OnnxModel(Module):
         names |= {
             n: capture.variable(v)
             for n, v in (*self._parameters.items(), *self._buffers.items())
-            if n not in names
+            if n not in names and n not in self._seeds.values()
         }
         owners = {
             v.tensor: n
@@ -191,7 +205,8 @@ class OnnxModel(Module):
             for v in _flat([given])
             if isinstance(v, Symbolic)
         }
-        return Run(self._proto, capture, owners).graph(self._proto.graph, names, opsets(self._proto))
+        seeds = {stream: self._buffers[n] for stream, n in self._seeds.items()}
+        return Run(self._proto, capture, owners, seeds).graph(self._proto.graph, names, opsets(self._proto))
 
     def _bound(self, inputs: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         if len(inputs) > len(self.inputs):
@@ -331,6 +346,21 @@ def _roles(proto: Any) -> tuple[set[str], set[str]]:
             constants |= {node.input[k] for k in found.known if k < len(node.input)}
             kept |= {node.input[k] for k in found.kept if k < len(node.input)}
     return constants, kept
+
+
+def _streams(proto: Any) -> set[float | None]:
+    """The attributes `seed` of the nodes that may draw random numbers."""
+    found: set[float | None] = set()
+    for node in all_nodes(proto):
+        known = find(node.domain, node.op_type)
+        if known is not None and known.random and (node.op_type != "Dropout" or len(node.input) > 2):
+            found.add(next((a.f for a in node.attribute if a.name == "seed"), None))
+    return found
+
+
+def _bits(seed: float) -> np.ndarray:
+    """A u64 that no other float of 32 bits gives, far from those of others."""
+    return np.asarray(np.float32(seed).view(np.uint32), np.uint64) << np.uint64(31)
 
 
 def _known(value: Any) -> Any:

@@ -321,7 +321,7 @@ def _check_supported(model: Any, nodes: list[Any], tensors: list[Any]) -> None:
         name = f"{domain or 'ai.onnx'}.{node.op_type}, version {versions.get(domain, '?')}"
         lacking[name] = lacking.get(name, 0) + 1
     notes = [f"{name}: {n} node{'s' * (n > 1)}" for name, n in sorted(lacking.items())]
-    types = {t.data_type for t in tensors} | ({_elem_type(v) for v in model.graph.input} - {0})
+    types = {t.data_type for t in tensors} | ({elem_type(v) for v in model.graph.input} - {0})
     notes += [f"element type {name_of(t)}" for t in sorted(types) if t not in FROM_ONNX]
     if notes:
         raise UnsupportedOp(
@@ -349,7 +349,7 @@ def opsets(holder: Any) -> dict[str, int]:
     }
 
 
-def _elem_type(value: Any) -> int:
+def elem_type(value: Any) -> int:
     """Of a tensor, or of the tensors of a sequence or an optional; 0 where it says none."""
     kind = value.type
     while not kind.HasField("tensor_type"):

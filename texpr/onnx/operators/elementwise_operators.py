@@ -213,15 +213,6 @@ def _identity(node: Node, x: Any) -> Any:
     return (x,) if isinstance(x, list) else x
 
 
-@converter("Dropout", known=(1, 2))
-def _dropout(node: Node, x: Any, ratio: Any = None, training: Any = None) -> Any:
-    if node.one(2, False) and node.one(1, 0.5) > 0:
-        raise node.refuse("random numbers in training mode are not those of ONNX; texpr.nn has Dropout")
-    return x, each("mask", "{0} == {0} or {0} != {0}", x, result=BOOL).astype(
-        (BOOL if node.version >= 10 else x.dtype).name
-    )
-
-
 _WITH = {
     "LeakyRelu": ("if {0} < 0 then {0} * alpha else {0}", {"alpha": 0.01}),
     "Elu": ("if {0} < 0 then alpha * expm1({0}) else {0}", {"alpha": 1.0}),
