@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 
 from texpr.graph.capture.capture import Capture
 from texpr.graph.capture.symbolic import Symbolic
 from texpr.graph.capture.variable import Variable
+from texpr.graph.execution.parcels import Parcel
 from texpr.ir.expr import Tensor
 from texpr.ir.tensor import Program
 from texpr.support.frozen_dataclass import frozen
@@ -26,6 +28,7 @@ class Interface:
         updates: for each variable that the program assigns to, its value after a run.
         results: what a run returns; a tensor may be there twice.
         distinct_rows: for inputs whose rows must hold each value once, the lengths of such rows.
+        sent: what leaves the program in groups while it runs.
     """
 
     program: Program
@@ -35,14 +38,16 @@ class Interface:
     updates: Mapping[Variable, Tensor]
     results: tuple[Tensor, ...]
     distinct_rows: Mapping[Tensor, set[int]]
+    sent: Mapping[Parcel, tuple[Tensor, ...]]
 
     @staticmethod
-    def of(capture: Capture, results: Sequence[Symbolic]) -> Interface:
+    def of(capture: Capture, results: Sequence[Symbolic], parcels: Sequence[Parcel] = ()) -> Interface:
         """The program of a capture with these results. Results that it does not compute are
         copied, in the capture.
         """
         found = tuple(capture.own_result(r).tensor for r in results)
-        outputs = dict.fromkeys((*found, *capture.updates.values()))
+        sent = {p: tuple(r.tensor for r in p.results) for p in parcels}
+        outputs = dict.fromkeys((*found, *capture.updates.values(), *chain(*sent.values())))
         program = capture.program(tuple(outputs))
         first, last = len(capture.inputs), len(capture.inputs) + len(capture.variables)
         rows = map(capture.rows.get, (*capture.inputs, *capture.variables.values(), *capture.constants))
@@ -54,6 +59,7 @@ class Interface:
             dict(capture.updates),
             found,
             {t: lengths for t, lengths in zip(program.inputs, rows) if lengths},
+            sent,
         )
 
     @property

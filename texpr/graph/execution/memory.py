@@ -40,14 +40,17 @@ class Memory:
         views: Mapping[Tensor, Tensor],
         order: LaunchOrder,
         reuse: bool,
+        sent: Mapping[Tensor, Any] | None = None,
     ) -> None:
         """Allocate.
 
         Args:
             views: tensors that are other tensors' memory.
             reuse: tensors may be computed in the memory of others.
+            sent: computed tensors that lie in these arrays.
         """
         self._placement, self._interface, self._views = placement, interface, views
+        self._sent = dict(sent or {})
         variables, updates = interface.variables, interface.updates
         elsewhere = {v: t for v, t in variables.items() if device_of(array_of(v)) == HOST != placement.name}
         self.scalars = HostScalars(placement, elsewhere)
@@ -59,10 +62,10 @@ class Memory:
         self.prepacked = Prepacked(placement, order.all, variables)
 
     def _lifetimes(self, order: LaunchOrder, reuse: bool) -> tuple[Lifetimes, Mapping[Tensor, Tensor]]:
-        """Live ranges of computed tensors, new values of variables aside, and the tensors that
-        lie in the memory of others.
+        """Live ranges of computed tensors, new values of variables and what is sent aside, and
+        the tensors that lie in the memory of others.
         """
-        assigned = set(self._interface.updates.values())
+        assigned = {*self._interface.updates.values(), *self._sent}
         launches, root = order.all, self.root
         reads = [[root(t) for t in n.inputs] for n in launches]
         writes = [[root(t) for t in (*n.outputs, *n.scratch) if t not in assigned] for n in launches]
@@ -77,7 +80,7 @@ class Memory:
         asked for: calls have arrays of their callers.
         """
         data = {t: self._placement.zeros(t) for t in self._interface.data}
-        return self._block(self.arena) | data | self._constants | self.scalars.arrays
+        return self._block(self.arena) | data | self._constants | self.scalars.arrays | self._sent
 
     def _block(self, arena: Arena) -> dict[Tensor, Any]:
         """Arrays in one block."""
@@ -140,7 +143,7 @@ class Memory:
         arrays |= {updates[v]: array_of(v) for v in self.in_place} | {
             updates[v]: v.arrays()[1] for v in self.exchanged
         }
-        arrays |= self.prepacked.arrays
+        arrays |= self.prepacked.arrays | self._sent
         arrays |= replaced or {}
         return arrays | {t: arrays[source].reshape(shape_of(t)) for t, source in self._views.items()}
 

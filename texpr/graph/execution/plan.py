@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +17,16 @@ from texpr.graph.execution.compile import Settings, compile_program
 from texpr.graph.execution.in_place_updates import LaunchOrder, order_in_place_updates
 from texpr.graph.execution.interface import Interface
 from texpr.graph.execution.memory import Memory
+from texpr.graph.execution.parcels import Arrival, Parcel, events, soonest
 from texpr.graph.execution.placement import choose_placement, to_host
 from texpr.graph.execution.runner import Runner
+from texpr.graph.lowering.launch_sequence import Launches
 from texpr.graph.report.plan_report import PlanReport
 from texpr.graph.report.timing import Timing
+from texpr.ir.expr import Tensor
 from texpr.ir.verifier.program import verify_program
 from texpr.runtime import gpu
-from texpr.support.errors import CompileError
+from texpr.support.errors import CallError, CompileError
 from texpr.support.gc_pause import uncollected
 from texpr.support.late import late
 from texpr.support.options import current
@@ -53,17 +57,21 @@ class Plan(PlanReport):
         prepack: kernels may keep what they compute of variables alone, which the program does not
             assign to: copies of weights in the order in which they are read.
         opt, disable, reassociate: in the place of the options of these names (`tx.options`).
+        parcels: further results, which leave while the program runs (`Parcel`).
+        arrivals: variables whose values come while it runs (`Arrival`).
     Attributes:
         captured: the program as it was captured.
         program: the same after all passes: what the kernels compute.
         launches: the kernels of one run, in order.
         decisions: what was fused and what not, and why.
         views: tensors that are other tensors' memory.
+        events: what happens between launches: parcels that begin, arrivals that are waited for.
         placement: where it runs.
         runner: what runs it.
         arena: where intermediate tensors and results lie in runs on arrays that stay.
     Raises:
-        CallError: `disable` names no pass, or variables lie on different devices.
+        CallError: `disable` names no pass, or variables lie on different devices, or parcels and
+            arrivals are not on the CPU.
     """
 
     def __init__(
@@ -76,9 +84,17 @@ class Plan(PlanReport):
         reassociate: bool | None = None,
         device: str | None = None,
         prepack: bool = False,
+        parcels: Sequence[Parcel] = (),
+        arrivals: Sequence[Arrival] = (),
     ) -> None:
         self.placement = choose_placement(device, capture.variables, capture.updates)
-        self._interface = interface = Interface.of(capture, results)
+        if (parcels or arrivals) and self.placement.name != gpu.HOST:
+            raise CallError(
+                f"the program runs on {self.placement.name}, and values leave and come on the CPU alone",
+                code="device",
+                help='move the model first: model.to("cpu")',
+            )
+        self._interface = interface = Interface.of(capture, results, parcels)
         self.captured = interface.program
         if current().verify:
             verify_program(self.captured)
@@ -93,15 +109,31 @@ class Plan(PlanReport):
             )
         self.views = made.views
         with uncollected():  # kernels are compiled to know what they may write over
-            order = LaunchOrder(self.placement.with_scratch(made.order))
-            if settings.in_place and self.placement.name == gpu.HOST:
-                order = order_in_place_updates(
-                    order.first, interface.updated_tensors, interface.results, lambda t: made.views.get(t, t)
-                )
+            order = self._ordered(made, settings)
             self.launches, self.decisions = order.all, (*made.decisions, *order.decisions)
-            self._memory = Memory(self.placement, interface, made.views, order, settings.in_place)
+            arrays = {t: a for p, tensors in interface.sent.items() for t, a in zip(tensors, p.arrays)}
+            self._memory = Memory(self.placement, interface, made.views, order, settings.in_place, arrays)
         self.arena = self._memory.arena
-        self.runner = Runner(self.placement, interface, order, self._memory)
+        awaited = {a: [interface.variables[v] for v in a.variables] for a in arrivals}
+        self.events = between = events(order.first, interface.sent, awaited, self._memory.root)
+        self.runner = Runner(self.placement, interface, order, self._memory, between)
+
+    def _ordered(self, made: Launches, settings: Settings) -> LaunchOrder:
+        """The launches in order: what is sent first is computed first, and what updates variables
+        in place comes last.
+        """
+        interface, launches = self._interface, made.order
+
+        def root(tensor: Tensor) -> Tensor:
+            return made.views.get(tensor, tensor)
+
+        if interface.sent:
+            launches = soonest(launches, list(interface.sent.values()), root)
+        order = LaunchOrder(self.placement.with_scratch(launches))
+        if not settings.in_place or self.placement.name != gpu.HOST:
+            return order
+        kept = {*interface.results, *chain(*interface.sent.values())}
+        return order_in_place_updates(order.first, interface.updated_tensors, kept, root)
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
         """Run on these data, which are read where they lie; the results are new arrays, on the

@@ -16,6 +16,7 @@ from texpr.graph.execution.in_place_updates import LaunchOrder
 from texpr.graph.execution.input_checks import InputChecks, Range
 from texpr.graph.execution.interface import Interface
 from texpr.graph.execution.memory import Memory
+from texpr.graph.execution.parcels import Event, pieces
 from texpr.graph.execution.placement import Host, OnDevice, Placement, describe, to_host
 from texpr.graph.execution.run_lock import RunLock
 from texpr.graph.execution.written_memory import WrittenMemory
@@ -54,9 +55,15 @@ class Runner:
     """
 
     def __init__(
-        self, placement: Placement, interface: Interface, order: LaunchOrder, memory: Memory
+        self,
+        placement: Placement,
+        interface: Interface,
+        order: LaunchOrder,
+        memory: Memory,
+        events: Sequence[Event] = (),
     ) -> None:
         self._placement, self._interface, self._order, self._memory = placement, interface, order, memory
+        self._events = events
         self._launches, self._name = order.all, interface.program.name
         self._variables, self._updates = tuple(interface.variables), interface.updates
         self._prepacked = memory.prepacked
@@ -69,7 +76,7 @@ class Runner:
         self._given: Sequence[Any] = ()
         self._to_commit: _Step | None = None
         self._stream = DEFAULT_STREAM
-        self._is_function = isinstance(placement, Host) and bool(interface.results)
+        self._is_function = isinstance(placement, Host) and bool(interface.results) and not events
         self._is_native = self._is_function and self._checks.all_native
         # Kernels that run last read data after the native call, which makes copies of strided ones.
         self._reads_late = any(memory.root(t) in interface.data for n in order.in_place for t in n.inputs)
@@ -280,8 +287,14 @@ class Runner:
         arrays = self._memory.spare()
         for tensor, check in self._checks.native:
             check([arrays[tensor]], {})
+        for event in self._events:
+            if event.waits:
+                event.call()
         watcher.run(self._name, self._launches, self._single_steps(arrays))
         self._memory.store_results(arrays)
+        for event in self._events:
+            if not event.waits:
+                event.call()
 
     def _single_steps(self, arrays: dict[Tensor, Any]) -> list[_Step]:
         """The kernels one by one, each waited for."""
@@ -341,14 +354,30 @@ class Runner:
         if found is None:
             if len(self._bindings) >= _BINDINGS:
                 self._bindings.clear()
-            launches, ranges = (
-                (self._order.in_place, ()) if in_place else (self._order.first, self._checks.native)
-            )
             with uncollected():
-                raiser = self._raiser([*ranges, *launches])
-                found = self._placement.sequence(self._name, ranges, launches, self._memory.arrays(), raiser)
+                found = self._sequence(self._order.in_place) if in_place else self._first()
                 self._bindings[key] = found
         return found
+
+    def _sequence(self, launches: Sequence[Launch], ranges: Sequence[Range] = ()) -> _Step:
+        raiser = self._raiser([*ranges, *launches])
+        return self._placement.sequence(self._name, ranges, launches, self._memory.arrays(), raiser)
+
+    def _first(self) -> _Step:
+        """The launches that may fail, with what happens between them."""
+        if not self._events:
+            return self._sequence(self._order.first, self._checks.native)
+        steps: list[_Step] = []
+        for k, (launches, event) in enumerate(pieces(self._order.first, self._events)):
+            ranges = () if k else self._checks.native
+            steps += [self._sequence(launches, ranges)] if launches or ranges else []
+            steps += [] if event is None else [event.call]
+
+        def run() -> None:
+            for step in steps:
+                step()
+
+        return run
 
     def _bound_function(self) -> tuple[Function, WrittenMemory]:
         """The run as a function, on the arrays that the variables have now."""

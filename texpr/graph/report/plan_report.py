@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from texpr.graph.fusion.producer_consumer import Decision
 from texpr.graph.lowering.launch_sequence import Launch, show_launches
@@ -14,6 +15,20 @@ from texpr.ir.printing.tensor import show_program
 from texpr.ir.tensor import Program
 
 
+class Between(Protocol):
+    """A call between two launches, as listings show it."""
+
+    @property
+    def position(self) -> int:
+        """The number of launches before it."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """A description."""
+        ...
+
+
 class PlanReport:
     """Reports of what a plan runs.
 
@@ -22,12 +37,14 @@ class PlanReport:
         launches: the kernels of one run, in order.
         decisions: what was fused and what not, and why.
         views: tensors that are other tensors' memory.
+        events: what happens between launches.
     """
 
     captured: Program
     launches: Sequence[Launch]
     decisions: Sequence[Decision]
     views: Mapping[Tensor, Tensor]
+    events: Sequence[Between] = ()
 
     def explain(self) -> str:
         """One line per decision: what was fused, what was not, and why; and per kernel whose
@@ -37,7 +54,10 @@ class PlanReport:
         return "\n".join(map(str, (*self.decisions, *left)))
 
     def __str__(self) -> str:
-        return show_launches(self.launches)
+        lines = show_launches(self.launches).splitlines()
+        for event in reversed(self.events):
+            lines.insert(event.position, event.text)
+        return "\n".join(lines)
 
     def text(self) -> str:
         """The program as it was captured, with the operators that it calls: parses back."""

@@ -51,9 +51,13 @@ class Batches:
         shuffle: bool,
         seed: int,
         weight: object = None,
+        shard: tuple[int, int] = (0, 1),
     ) -> Batches:
         """Batches of arrays, or of the loader `x` where there is no y.
 
+        Args:
+            shard: the number of this rank, and how many there are, which take batches in turn;
+                what is iterated over and is no `DataLoader` gives each rank its own.
         Raises:
             CallError: data that do not fit each other.
         """
@@ -62,7 +66,7 @@ class Batches:
             count = len(given.array)
             targets = checked_targets(y, count, labels, dtype)
             weights = None if weight is None else checked_weights(weight, count, dtype)
-            return _OfArrays(given, targets, weights, batch_size, shuffle, seed)
+            return _OfArrays(given, targets, weights, batch_size, shuffle, seed, shard)
         if weight is not None:
             raise CallError(
                 "weights of examples want arrays as x and y",
@@ -75,7 +79,14 @@ class Batches:
                 code="data",
                 help="pass x and y, or nn.data.DataLoader(...), which can be iterated over once per epoch",
             )
-        return _OfLoader(x, dtype, labels)
+        if shard[1] > 1 and isinstance(x, DataLoader) and x.shard[:2] != shard:
+            raise CallError(
+                f"the loader gives rank {shard[0]} of {shard[1]} all batches, which each rank would train on",
+                code="data",
+                help="nn.data.DataLoader(..., shard=comm); ranks with data of their own may give batches by "
+                "any other object that is iterated over",
+            )
+        return _OfLoader(x, dtype, labels, shard)
 
     def __iter__(self) -> Iterator[Batch]:
         raise NotImplementedError
@@ -114,17 +125,19 @@ class _OfArrays(Batches):
         batch_size: int,
         shuffle: bool,
         seed: int,
+        shard: tuple[int, int] = (0, 1),
     ) -> None:
         self._parts = (x, y) if weight is None else (x, y, weight)
         self._choices = batch_size, shuffle, seed
+        self._shard = shard
         arrays = (part.array for part in self._parts)
-        self._loader = DataLoader(TensorDataset(*arrays), batch_size, shuffle, seed=seed)
+        self._loader = DataLoader(TensorDataset(*arrays), batch_size, shuffle, seed=seed, shard=shard)
 
     def weighed(self, class_weight: Weights, loss: object) -> Batches:
         x, y, *weight = self._parts
         known = readable(*weight[0]) if weight else None
         found = weights_of(readable(*y), known, class_weight, loss)
-        return _OfArrays(x, y, checked_weights(found, len(x.array), x.dtype), *self._choices)
+        return _OfArrays(x, y, checked_weights(found, len(x.array), x.dtype), *self._choices, self._shard)
 
     def split(self, share: float) -> tuple[Batches, Batches]:
         count, (_, shuffle, seed) = len(self._parts[0].array), self._choices
@@ -143,17 +156,17 @@ class _OfArrays(Batches):
         """Batches of these examples alone."""
         x, y, *weight = (p._replace(array=p.array[rows]) for p in self._parts)
         batch_size, _, seed = self._choices
-        return _OfArrays(x, y, weight[0] if weight else None, batch_size, shuffle, seed)
+        return _OfArrays(x, y, weight[0] if weight else None, batch_size, shuffle, seed, self._shard)
 
     def __iter__(self) -> Iterator[Batch]:
         dtypes, labels = [part.dtype for part in self._parts], self._parts[1].array
-        for arrays in self._loader:
+        for arrays in _not_padding(self._loader):
             x, y, *weight = map(NetworkInput, arrays, dtypes)
             yield Batch(x, y, labels, *weight)
 
     @property
     def left(self) -> int:  # type: ignore[override]
-        return len(self._loader) - self._loader.position
+        return _left(self._loader)
 
     def go_to(self, epoch: int, position: int) -> None:
         self._loader.load_state_dict({**self._loader.state_dict(), "epoch": epoch, "position": position})
@@ -163,8 +176,10 @@ class _OfArrays(Batches):
 
 
 class _OfLoader(Batches):
-    def __init__(self, loader: Iterable[Any], dtype: DType | None, labels: bool) -> None:
-        self._loader, self._dtype, self._labels = loader, dtype, labels
+    def __init__(
+        self, loader: Iterable[Any], dtype: DType | None, labels: bool, shard: tuple[int, int]
+    ) -> None:
+        self._loader, self._dtype, self._labels, self._shard = loader, dtype, labels, shard
         self._skipped = 0
         self._class_weight: tuple[Weights, object] | None = None
 
@@ -186,7 +201,9 @@ class _OfLoader(Batches):
 
     def __iter__(self) -> Iterator[Batch]:
         skipped, self._skipped = self._skipped, 0
-        for pair in islice(iter(self._loader), skipped, None):
+        loader = self._loader
+        pairs = _not_padding(loader) if isinstance(loader, DataLoader) else iter(loader)
+        for pair in islice(pairs, skipped, None):
             if not isinstance(pair, tuple | list) or len(pair) not in (2, 3):
                 parts = f" of {len(pair)}" if isinstance(pair, tuple | list) else ""
                 raise CallError(
@@ -205,8 +222,11 @@ class _OfLoader(Batches):
             count = None if length is None else length()
         except TypeError:
             return None
-        done = self._loader.position if isinstance(self._loader, DataLoader) else self._skipped
-        return None if count is None else max(0, count - done)
+        if count is None:
+            return None
+        if isinstance(self._loader, DataLoader):
+            return _left(self._loader)
+        return max(0, count - self._skipped)
 
     def go_to(self, epoch: int, position: int) -> None:
         """A loader of texpr knows its order; of others, batches are left out, which is the same
@@ -215,7 +235,8 @@ class _OfLoader(Batches):
         if isinstance(self._loader, DataLoader):
             self._loader.load_state_dict({**self._loader.state_dict(), "epoch": epoch, "position": position})
         else:
-            self._skipped = position
+            rank, size = self._shard
+            self._skipped = max(0, -(-(position - rank) // size))
 
     def about(self) -> dict[str, int]:
         return _about(self._loader) if isinstance(self._loader, DataLoader) else {}
@@ -229,3 +250,13 @@ def _about(loader: DataLoader) -> dict[str, int]:
         "seed": loader.seed,
         "drop_last": int(loader.drop_last),
     }
+
+
+def _not_padding(loader: DataLoader) -> Iterator[Any]:
+    """The batches of a loader that count."""
+    return (batch for batch in loader if not loader.padding)
+
+
+def _left(loader: DataLoader) -> int:
+    """Batches of this rank that come yet."""
+    return loader.shard.rounds(loader.count() - loader.position)

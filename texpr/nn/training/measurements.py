@@ -203,6 +203,21 @@ class Measurements:
         self.averages = Averages() if averages is None else averages
         self._states = dict(states or {})
 
+    def take(
+        self, metrics: Mapping[str, Any], is_sum: bool, loss: float, weight: float, batch: Measured
+    ) -> None:
+        """Take in a batch with its loss.
+
+        Args:
+            is_sum: the loss of several batches is the sum of theirs.
+            weight: of the batch beside others.
+        """
+        if is_sum:
+            self.averages.add_sum("loss", loss)
+        else:
+            self.averages.add("loss", loss, weight)
+        self.add(metrics, batch)
+
     def add(self, metrics: Mapping[str, Any], batch: Measured) -> None:
         """Take in a batch."""
         for name, (value, weight) in batch.means.items():

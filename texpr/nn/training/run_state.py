@@ -153,7 +153,7 @@ def save_run(path: str | Path, model: Module, optimizer: Optimizer, step: Traini
             help="save after an update, such as in on_step_end",
         )
     state = optimizer.state_dict()
-    arrays = {name: v.numbers() for name, v in _variables(model, step).items()}
+    arrays = {name: v.numbers() for name, v in variables_of(model, step).items()}
     arrays |= {f"optimizer.{n}": a for n, a in state.items() if isinstance(a, np.ndarray)}
     about = {
         "version": _VERSION,
@@ -170,7 +170,7 @@ def load_run(path: str | Path, model: Module, optimizer: Optimizer, step: Traini
     nothing is taken.
     """
     arrays, about = read_arrays(path)
-    own = _variables(model, step)
+    own = variables_of(model, step)
     values = {n: a for n, a in arrays.items() if n.startswith(("model.", "loss."))}
     missing, unexpected, wrong = compare_states(own, {n: (a.shape, a.dtype.name) for n, a in values.items()})
     listed = {"": wrong, "missing: ": missing, "unexpected: ": unexpected}
@@ -213,7 +213,7 @@ def unless_refused(model: Module, optimizer: Optimizer, step: TrainingStep) -> I
     """Within the block, a state is taken; where it is refused, everything has its old values
     again.
     """
-    kept, values = optimizer.state_dict(), {v: v.held().copy() for v in _variables(model, step).values()}
+    kept, values = optimizer.state_dict(), {v: v.held().copy() for v in variables_of(model, step).values()}
     scale = None if step.loss_scale is None else step.loss_scale.state_dict()
     try:
         yield
@@ -231,7 +231,7 @@ def _reason(error: BaseException) -> str:
     return getattr(error, "message", None) or str(error) or type(error).__name__
 
 
-def _variables(model: Module, step: TrainingStep) -> dict[str, Any]:
+def variables_of(model: Module, step: TrainingStep) -> dict[str, Any]:
     """All parameters and buffers by name, also those that `state_dict` leaves out, such as seeds,
     and the parameters of the loss.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 
 from texpr.compiler import op
 from texpr.graph import Capture, Plan, Symbolic, Variable
+from texpr.graph.execution.parcels import Arrival, Parcel
 from texpr.ir.dtypes import F32, DType, accumulator, numpy_dtype
 from texpr.nn.core.argument_checks import whole
 from texpr.nn.core.bounded_cache import LruCache
@@ -292,28 +293,39 @@ class TrainingStep:
         return largest
 
     def _add(self, capture: Capture, gradients: dict[Parameter, Symbolic], weight: Symbolic) -> None:
-        """Add gradients up, in f32 at least. What counts for nothing adds nothing: its gradient
-        is NaN.
+        """Add gradients up."""
+        for p, total in self._totals(capture, gradients, weight).items():
+            capture.assign(self._sums[p], total)
+
+    def _totals(
+        self, capture: Capture, gradients: dict[Parameter, Symbolic], weight: Symbolic
+    ) -> dict[Parameter, Symbolic]:
+        """The sums of before and these gradients, in f32 at least. What counts for nothing adds
+        nothing: its gradient is NaN.
         """
+        found = {}
         for p, g in gradients.items():
             wide = accumulator(p.dtype)
             if p not in self._sums or self._sums[p].device != p.device:
                 self._sums[p] = Variable(
                     np.zeros(p.shape, numpy_dtype(wide)), f"{p.name}_gradients", device=p.device
                 )
-            total = _ACCUMULATE(capture.variable(self._sums[p]), g.astype(wide), weight.astype("f64"))
-            capture.assign(self._sums[p], total)  # type: ignore[arg-type]
+            found[p] = _ACCUMULATE(capture.variable(self._sums[p]), g.astype(wide), weight.astype("f64"))
+        return found  # type: ignore[return-value]
 
     def _update(self) -> Plan:
         """A program that updates by the mean of what was added up."""
+        return self._update_by(self._sums)
+
+    def _update_by(self, sums: Mapping[Parameter, Variable], arrivals: Sequence[Arrival] = ()) -> Plan:
         capture = Capture("update")
         with capture:
             share = capture.variable(self._share)
             gradients = {
-                p: (capture.variable(self._sums[p]) * share.astype(self._sums[p].dtype)).astype(p.dtype)
+                p: (capture.variable(sums[p]) * share.astype(sums[p].dtype)).astype(p.dtype)
                 for p in self._touched
             }
-            return Plan(capture, self._append_updates(capture, gradients))
+            return Plan(capture, self._append_updates(capture, gradients), arrivals=arrivals)
 
 
 @frozen
@@ -378,10 +390,12 @@ class LossPlan(Plan):
         clocks: by which the updates of its parameters were counted when it was captured.
     """
 
-    def __init__(self, captured: CapturedLoss, more: Sequence[Symbolic] = ()) -> None:
+    def __init__(
+        self, captured: CapturedLoss, more: Sequence[Symbolic] = (), parcels: Sequence[Parcel] = ()
+    ) -> None:
         divisor = captured.divisor
         weight = [] if divisor.tensor is None else [captured.weight(captured.capture)]
-        super().__init__(captured.capture, [captured.loss, captured.output, *weight, *more])
+        super().__init__(captured.capture, [captured.loss, captured.output, *weight, *more], parcels=parcels)
         self.clocks: tuple[int, ...] = ()
         self.is_sum, self._weight = divisor.is_sum, divisor.number if divisor.tensor is None else None
 

@@ -2,41 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from texpr.distributed import Communicator
 from texpr.graph import Plan
 from texpr.ir.dtypes import readable
-from texpr.nn.core.argument_checks import number, whole
-from texpr.nn.core.bounded_cache import LruCache
-from texpr.nn.core.inputs import NetworkInput
-from texpr.nn.core.module import Module, structure
+from texpr.nn.core.argument_checks import number, one_of, whole
+from texpr.nn.core.module import Module
+from texpr.nn.data import DataLoader
 from texpr.nn.data.checks import checked_inputs
-from texpr.nn.losses import Loss
 from texpr.nn.metrics import Metric
 from texpr.nn.optim import Optimizer
 from texpr.nn.training.batches import Batch, Batches
 from texpr.nn.training.callbacks import Callback, Listener, as_callback
+from texpr.nn.training.data_parallel.parallel_step import ParallelStep
+from texpr.nn.training.data_parallel.training_team import Team
 from texpr.nn.training.example_weights import Weights
 from texpr.nn.training.history import History
-from texpr.nn.training.measurements import (
-    Measured,
-    Measurements,
-    MetricFunction,
-    counted_targets,
-    measure,
-    named_metrics,
-)
+from texpr.nn.training.measurements import MetricFunction, counted_targets, named_metrics
 from texpr.nn.training.precision import LossScale
 from texpr.nn.training.progress_bar import Progress
-from texpr.nn.training.run_state import Run, load_run, save_run, unless_refused
-from texpr.nn.training.step import CapturedLoss, LossFunction, LossPlan, TrainingStep, first_bad_layer
+from texpr.nn.training.run_state import Run, load_run, save_run, unless_refused, variables_of
+from texpr.nn.training.step import LossFunction, TrainingStep
+from texpr.nn.training.trainer_parts import (
+    NOTHING,
+    Evaluating,
+    Evaluations,
+    check_parts,
+    fill,
+    mean_loss,
+    not_finite,
+    nothing_counts,
+    of_ranks,
+)
 from texpr.runtime.call.signal_guard import deferred_interrupts
-from texpr.support.errors import CallError, CheckpointError, Error
+from texpr.support.errors import CallError, CheckpointError
 from texpr.support.suggest import suggests
 
 
@@ -62,6 +67,12 @@ class Trainer:
         precision: "f32", or "bf16" or "f16" for products in 16 bits; steps whose gradients overflow
             f16 are left out, and `skipped` of the history counts them.
         loss_scale: of "f16".
+        comm: the ranks that train together (`texpr.distributed.init()`): each makes its share of the
+            batches, all have the same parameters after each step. Every rank calls `fit` with the
+            same data and the same arguments; see the guide on distributed training.
+        bucket_cap_mb: megabytes (2^20 bytes) of gradients that are reduced over the ranks at once,
+            while the backward pass goes on.
+        reduction: "fast", or "ordered": the bits of one process with `accumulate=comm.size`.
         device: where the model is moved to, and trained; it stays where it is unless given.
     Attributes:
         history: of the fit that runs, or ran last.
@@ -93,8 +104,11 @@ class Trainer:
         precision: str = "f32",
         loss_scale: LossScale | None = None,
         device: str | None = None,
+        comm: Communicator | None = None,
+        bucket_cap_mb: float = 25.0,
+        reduction: str = "fast",
     ) -> None:
-        _check_parts(model, loss, optimizer)
+        check_parts(model, loss, optimizer)
         if on_nan not in ("raise", "skip", "ignore"):
             raise CallError(f"on_nan is {on_nan!r}, expected raise, skip or ignore", code="arguments")
         self.model, self.loss, self.optimizer, self.on_nan = (
@@ -104,11 +118,28 @@ class Trainer:
             on_nan,
         )
         self.metrics = named_metrics(metrics, loss)
-        self.step = TrainingStep(
-            model, loss, optimizer, accumulate=accumulate, precision=precision, loss_scale=loss_scale
+        options: dict[str, Any] = {"accumulate": accumulate, "precision": precision, "loss_scale": loss_scale}
+        self.comm, self._team = comm, None if comm is None or comm.size == 1 else Team(comm)
+        cap, order = (
+            number("Trainer", "bucket_cap_mb", bucket_cap_mb),
+            one_of("Trainer", "reduction", reduction, ("fast", "ordered")),
+        )
+        self.step = (
+            TrainingStep(model, loss, optimizer, **options)
+            if self._team is None
+            else ParallelStep(
+                model,
+                loss,
+                optimizer,
+                self._team.comm,
+                bucket_cap_mb=cap,
+                reduction=order,
+                leaves_out=on_nan == "skip",
+                **options,
+            )
         )
         self._seed = whole("Trainer", "seed", seed, 0)
-        self._evaluations: LruCache[LossPlan] = LruCache()
+        self._evaluations = Evaluations(self.step, self.metrics, self._check_labels)
         self._batch_size = 256
         self._labels_seen: np.ndarray | None = None
         self._run = Run()
@@ -183,15 +214,18 @@ class Trainer:
             )
         epochs, batch_size = whole("fit", "epochs", epochs, 0), whole("fit", "batch_size", batch_size)
         listeners = sorted(map(as_callback, callbacks), key=lambda c: c.saves)
-        data = self._batches(x, y, batch_size, shuffle, sample_weight)
+        if self._team is not None:
+            listeners, progress = self._team.heard(listeners), progress and self._team.comm.is_main
+        data = self._batches(x, y, batch_size, shuffle, sample_weight, self._team)
         data, validation = self._held_out(data, validation_data, validation_split, batch_size)
         if class_weight is not None:
             data = data.weighed(class_weight, self.loss)
         self._batch_size = batch_size
-        if resume is not None and Path(resume).exists():
+        if resume is not None and self._of_main(Path(resume).exists):
             self._go_on(resume, data.about(), listeners)
         else:
             self._begin(data.about(), listeners)
+        self._share()
         self._fitting = True
         try:
             for listener in listeners:
@@ -205,29 +239,45 @@ class Trainer:
 
     def save(self, path: str | Path) -> None:
         """Write the whole training: parameters, buffers, the optimizer's state, history and where
-        it is. The file is replaced in one step.
+        it is. The file is replaced in one step. Of several ranks, the first one writes.
 
         Raises:
             CallError: gradients were added up and not used yet; callbacks are called where there
                 are none.
             OSError: the file cannot be written; what was there before stays.
         """
-        save_run(path, self.model, self.optimizer, self.step, self._run)
+        if self._team is None or self._team.comm.is_main:
+            save_run(path, self.model, self.optimizer, self.step, self._run)
 
     def load(self, path: str | Path) -> None:
-        """Take the state of a training that was saved: the next `fit` goes on from there.
+        """Take the state of a training that was saved: the next `fit` goes on from there. Of
+        several ranks, the first one reads, all call this, and their number may be another one.
 
         Raises:
             CheckpointError: the file is damaged, or of another training; nothing is taken then.
         """
-        self._run = self._loaded = load_run(path, self.model, self.optimizer, self.step)
+        self._run = self._loaded = self._of_main(
+            lambda: load_run(path, self.model, self.optimizer, self.step)
+        )
         self._labels_seen = None
+        self._share()
+
+    def _of_main(self, make: Callable[[], Any]) -> Any:
+        """The value that rank 0 makes."""
+        return make() if self._team is None else self._team.of_main(make)
+
+    def _share(self) -> None:
+        """Let all ranks have what rank 0 has."""
+        if self._team is not None:
+            own = variables_of(self.model, self.step).values()
+            self._team.share([*own], self.optimizer, self.step.loss_scale)
 
     def evaluate(
         self, x: object, y: object = None, batch_size: int | None = None, *, sample_weight: object = None
     ) -> dict[str, float]:
         """Loss and metrics on data, in evaluation mode: what one batch of all examples gives,
-        within rounding.
+        within rounding. Each rank evaluates by itself; a sharded loader is evaluated by all ranks
+        together.
 
         Args:
             x, y: as for `fit`.
@@ -237,7 +287,8 @@ class Trainer:
             CallError: data that do not fit the model or each other.
         """
         size = self._size("evaluate", batch_size)
-        return self._measured(self._batches(x, y, size, False, sample_weight))
+        team = self._team if isinstance(x, DataLoader) and x.shard.size > 1 else None
+        return self._evaluations.measured(self._batches(x, y, size, False, sample_weight, team), team)
 
     def predict(self, x: object, batch_size: int | None = None) -> np.ndarray:
         """The model's outputs in evaluation mode.
@@ -248,7 +299,7 @@ class Trainer:
             CallError: data that do not fit the model.
         """
         given, size = readable(*checked_inputs(x, self.model.dtype)), self._size("predict", batch_size)
-        with _Evaluating(self.model):
+        with Evaluating(self.model):
             return np.concatenate(
                 [self.model(given[start : start + size]) for start in range(0, len(given), size)]
             )
@@ -257,10 +308,17 @@ class Trainer:
         return self._batch_size if batch_size is None else whole(owner, "batch_size", batch_size)
 
     def _batches(
-        self, x: object, y: object, batch_size: int, shuffle: bool, weight: object = None
+        self,
+        x: object,
+        y: object,
+        batch_size: int,
+        shuffle: bool,
+        weight: object = None,
+        team: Team | None = None,
     ) -> Batches:
-        labels = bool(getattr(self.loss, "labels", False))
-        return Batches.of(x, y, self.model.dtype, labels, batch_size, shuffle, self._seed, weight)
+        """The batches of this process, or this rank's share of them."""
+        labels, shard = bool(getattr(self.loss, "labels", False)), (0, 1) if team is None else team.shard
+        return Batches.of(x, y, self.model.dtype, labels, batch_size, shuffle, self._seed, weight, shard)
 
     def _held_out(
         self, data: Batches, given: Any, share: float, batch_size: int
@@ -274,15 +332,15 @@ class Trainer:
 
     def _validation(self, data: Any, batch_size: int) -> Batches:
         if isinstance(data, Iterable) and not isinstance(data, tuple | list | np.ndarray | dict | str):
-            return self._batches(data, None, batch_size, False)
+            return self._batches(data, None, batch_size, False, team=self._team)
         if not (isinstance(data, tuple | list) and len(data) in (2, 3)):
             raise CallError(
                 "validation_data is no pair of examples and targets",
                 code="arguments",
                 help="validation_data=(xv, yv)",
             )
-        x, y, *weight = data
-        return self._batches(x, y, batch_size, False, *weight)
+        weight = data[2] if len(data) == 3 else None
+        return self._batches(data[0], data[1], batch_size, False, weight, self._team)
 
     def _go_on(self, path: str | Path, data: dict[str, int], listeners: Sequence[Callback]) -> None:
         """Load a training and begin; where one of both is refused, everything stays as it is."""
@@ -314,13 +372,14 @@ class Trainer:
         shown: Progress,
         listeners: Sequence[Callback],
     ) -> None:
-        run = self._run
+        run, team = self._run, self._team
         while run.epoch < epochs and not run.ended:
             self.model.train()
             data.go_to(run.first_epoch + run.epoch, run.position)
-            for batch in shown.batches(run.epoch, data, data.left):
-                loss = self._train_on(batch, run)
-                shown.examples += len(batch.x.array)
+            batches: Iterable[Batch | None] = data if team is None else self._rounds(data)
+            for batch in shown.batches(run.epoch, batches, data.left):
+                loss, count = self._train_on(batch, run)
+                shown.examples += count
             shown.trained()
             if self.step.pending:
                 self._counted(self.step.flush, loss, run)
@@ -334,13 +393,16 @@ class Trainer:
             if self.step.loss_scale is not None:
                 values["skipped"] = float(run.skipped)
             if validation is not None:
-                values |= {f"val_{n}": v for n, v in self._measured(validation).items()}
+                values |= {f"val_{n}": v for n, v in self._evaluations.measured(validation, team).items()}
             values["lr"] = self.optimizer.lr
             with deferred_interrupts:
                 run.end_epoch(values, *shown.took)
             shown.epoch(run.epoch - 1, values)
             for listener in listeners:
                 run.ended |= listener.on_epoch_end(self, run.epoch - 1, values) is True
+            if team is not None:
+                run.ended = team.any(run.ended)
+                team.check_same(variables_of(self.model, self.step).values(), run.epoch - 1)
 
     def _counted(self, commit: Callable[[], bool], loss: float, run: Run) -> None:
         """Assign and count that as one: Ctrl-C comes before, or once those who listen know of
@@ -358,143 +420,91 @@ class Trainer:
                 for listener in run.listeners:
                     listener.on_step_end(self, run.steps, {"loss": loss})
         if not made and self.step.loss_scale is None and self.on_nan == "raise":
-            raise self._nothing_counts(run.epoch)
+            raise nothing_counts(self.step, run.epoch)
 
-    def _nothing_counts(self, epoch: int) -> Error:
-        return Error(
-            f"no target of the batches of step {self.optimizer.steps + 1} (epoch {epoch + 1}) counts",
-            code="nan",
-            notes=("the loss divides by 0",),
-            help="leave such batches out, or pass on_nan='skip'",
-        )
-
-    def _train_on(self, batch: Batch, run: Run) -> float:
+    def _train_on(self, batch: Batch | None, run: Run) -> tuple[float, int]:
+        """Make a step, or a part of one; the loss, and the number of examples."""
+        if self._team is not None:
+            return self._round(batch, run, self._team)
+        assert batch is not None
         plan = self.step.plan(*batch.specs)
         self._check_labels(batch, plan)
-        _fill(plan, batch)
+        fill(plan, batch)
         loss = self.step.compute(plan)
-        counts = isfinite(loss) or self.on_nan == "ignore" or (self.step.accumulate > 1 and not plan.weight())
+        counts = self._counts(loss, plan.weight())
         assigns = counts or self.step.loss_scale is not None
         if not assigns and self.on_nan == "raise":
             counted = plan.weight() and counted_targets(readable(*batch.y), self.loss)
-            raise self._not_finite(loss, batch.x, run.epoch) if counted else self._nothing_counts(run.epoch)
-        metrics = self._metrics(plan, batch) if counts else _NOTHING
+            raise (
+                not_finite(self.step, loss, batch.x, run.epoch)
+                if counted
+                else nothing_counts(self.step, run.epoch)
+            )
+        metrics = self._evaluations.metrics_of(plan, batch) if counts else NOTHING
 
         def commit() -> bool:
             assigned = self.step.commit(plan) if assigns else True
             run.position += 1
             if counts:
-                self._add(run.measured, plan, loss, metrics)
+                run.measured.take(self.metrics, plan.is_sum, loss, plan.weight(), metrics)
             return assigned
 
         self._counted(commit, loss, run)
-        return loss
+        return loss, len(batch.x.array)
 
-    def _metrics(self, plan: Plan, batch: Batch) -> Measured:
-        if not self.metrics:
-            return _NOTHING
-        return measure(self.metrics, plan.value(1), readable(*batch.y), self.loss)
+    def _counts(self, loss: float, weight: float) -> bool:
+        """True if a batch enters the measurements."""
+        several = self.step.accumulate > 1 or self._team is not None
+        return isfinite(loss) or self.on_nan == "ignore" or (several and not weight)
 
-    def _add(self, measured: Measurements, plan: LossPlan, loss: float, metrics: Measured) -> None:
-        """Take in a batch that the plan has run on."""
-        if plan.is_sum:
-            measured.averages.add_sum("loss", loss)
-        else:
-            measured.averages.add("loss", loss, plan.weight())
-        measured.add(self.metrics, metrics)
+    def _rounds(self, data: Batches) -> Iterator[Batch | None]:
+        """The batches of this rank, and None while others have batches yet."""
+        batches = iter(data)
+        while True:
+            batch = next(batches, None)
+            if not self._parallel.open(None if batch is None else batch.specs):
+                return
+            yield batch
+
+    @property
+    def _parallel(self) -> ParallelStep:
+        assert isinstance(self.step, ParallelStep)
+        return self.step
+
+    def _round(self, batch: Batch | None, run: Run, team: Team) -> tuple[float, int]:
+        """A batch on each rank that has one; the loss, and the number of examples."""
+        step, plan = self._parallel, None
+        if batch is not None:
+            plan = step.plan(*batch.specs)
+            self._check_labels(batch, plan)
+            fill(plan, batch)
+        turns = step.measure(plan)
+        counted = [t for t in turns if self._counts(t.loss, t.weight)]
+        assigned = turns if step.loss_scale is not None else counted
+        if len(assigned) < len(turns) and self.on_nan == "raise":
+            raise of_ranks(step, [t for t in turns if t not in counted], batch, run.epoch)
+        own = next((t for t in counted if t.rank == team.comm.rank), None)
+        metrics = [NOTHING] * team.comm.size
+        if self.metrics:
+            metrics = team.comm.gather_object(
+                NOTHING
+                if own is None or plan is None or batch is None
+                else self._evaluations.metrics_of(plan, batch)
+            )
+
+        def commit() -> bool:
+            made = step.commit_round(plan, assigned)
+            run.position += len(turns)
+            for t in counted:
+                run.measured.take(self.metrics, t.is_sum, t.loss, t.weight, metrics[t.rank])
+            return made
+
+        loss = mean_loss(counted)
+        self._counted(commit, loss, run)
+        return loss, sum(t.examples for t in turns)
 
     def _check_labels(self, batch: Batch, plan: Plan) -> None:
         """Once per array of labels: the number of classes is known when the model is captured."""
         if self._labels_seen is not batch.labels:
             self.step.check_labels(batch.labels, plan)
             self._labels_seen = batch.labels
-
-    def _not_finite(self, loss: float, x: NetworkInput, epoch: int) -> Error:
-        reason = first_bad_layer(self.model, *x)
-        return Error(
-            f"the loss is {loss} in step {self.optimizer.steps + 1} (epoch {epoch + 1})",
-            code="nan",
-            notes=(reason or "all outputs of layers are finite: the loss itself is not",),
-            help="lower the learning rate, or look for NaN in the data; the parameters are as they were "
-            "before this step",
-        )
-
-    def _measured(self, data: Batches) -> dict[str, float]:
-        measured = Measurements()
-        with _Evaluating(self.model, self.loss):
-            for batch in data:
-                plan = self._evaluation(batch)
-                self._check_labels(batch, plan)
-                _fill(plan, batch)
-                plan.run()
-                self._add(measured, plan, float(plan.value(0)), self._metrics(plan, batch))
-        return measured.values(self.metrics)
-
-    def _evaluation(self, batch: Batch) -> LossPlan:
-        def make() -> LossPlan:
-            return LossPlan(CapturedLoss.of(self.model, self.loss, batch.specs, self.step.narrow))
-
-        return self._evaluations.get_or_make((batch.specs, structure(self.model)), make)
-
-
-def _check_parts(model: object, loss: object, optimizer: object) -> None:
-    """Raise CallError where model, loss and optimizer are not what they are named, or are swapped."""
-    order = "the order is Trainer(model, loss, optimizer)"
-    if isinstance(model, Loss) and not isinstance(loss, Loss):
-        raise CallError(f"the model is a loss, {model!r}", code="arguments", help=order)
-    if not isinstance(model, Module):
-        raise CallError(
-            f"the model is a {type(model).__name__}, expected a module",
-            code="arguments",
-            help=order if isinstance(loss, Module) and not isinstance(loss, Loss) else "",
-        )
-    if loss is model:
-        raise CallError(
-            "the loss is the model", code="arguments", help="pass a loss such as nn.CrossEntropyLoss()"
-        )
-    if not callable(loss) or isinstance(loss, type):
-        swapped = isinstance(loss, Optimizer)
-        raise CallError(
-            f"the loss is {loss!r}, expected a function such as nn.CrossEntropyLoss()",
-            code="arguments",
-            help=order if swapped else f"make one: {loss.__name__}()" if isinstance(loss, type) else "",
-        )
-    if not isinstance(optimizer, Optimizer):
-        raise CallError(
-            f"the optimizer is {optimizer!r}, expected one such as nn.optim.Adam(model.parameters())",
-            code="arguments",
-        )
-    own = {*model.parameters(), *(loss.parameters() if isinstance(loss, Module) else ())}
-    if own and own.isdisjoint(optimizer.parameters):
-        raise CallError(
-            f"the optimizer has {len(optimizer.parameters)} parameters, none of which is the model's",
-            code="arguments",
-            help=f"make it of this model: nn.optim.{type(optimizer).__name__}(model.parameters())",
-        )
-
-
-_NOTHING = Measured({}, {})
-"""A batch of which nothing was measured."""
-
-
-def _fill(plan: Plan, batch: Batch) -> None:
-    plan.fill(0, batch.x.array)
-    plan.fill(1, batch.y.array)
-    if batch.weight is not None:
-        plan.fill(2, batch.weight.array)
-
-
-class _Evaluating:
-    """Sets a model and a loss to evaluation, and back."""
-
-    def __init__(self, *parts: object) -> None:
-        self._parts = [part for part in parts if isinstance(part, Module)]
-
-    def __enter__(self) -> None:
-        self._modes = [(module, module.training) for part in self._parts for module in part.modules()]
-        for part in self._parts:
-            part.eval()
-
-    def __exit__(self, *_: object) -> None:
-        for module, training in self._modes:
-            module.training = training

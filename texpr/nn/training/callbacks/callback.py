@@ -27,6 +27,8 @@ class Callback(KnowsArguments):
 
     Attributes:
         saves: True if it is called after all others, whose states it saves.
+        every_rank: True if it is called on every rank of `Trainer(comm=)`, not on the first alone:
+            where it changes the model. A function may have this attribute, too.
     Raises: nothing of its own.
     Example:
         >>> class Counting(nn.callbacks.Callback):
@@ -43,7 +45,7 @@ class Callback(KnowsArguments):
         4
     """
 
-    saves = False
+    saves = every_rank = False
 
     def on_train_begin(self, trainer: TrainerLike) -> None:
         """`fit` begins."""
@@ -82,7 +84,7 @@ class _Function(Callback):
     """
 
     def __init__(self, function: Listener) -> None:
-        self._function = function
+        self._function, self.every_rank = function, bool(getattr(function, "every_rank", False))
 
     @forwards
     def on_epoch_end(self, trainer: TrainerLike, epoch: int, values: Mapping[str, float]) -> bool | None:

@@ -36,6 +36,8 @@ class EarlyStopping(Callback):
         3
     """
 
+    every_rank = True
+
     def __init__(
         self,
         monitor: str = "val_loss",
@@ -103,6 +105,8 @@ class LearningRate(Callback):
         >>> trainer.optimizer.lr
         0.025
     """
+
+    every_rank = True
 
     def __init__(self, scheduler: LRScheduler, monitor: str = "val_loss", every: str = "epoch") -> None:
         if not isinstance(scheduler, LRScheduler):

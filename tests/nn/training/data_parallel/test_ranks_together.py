@@ -1,0 +1,352 @@
+"""Ranks with unequal data, ranks that differ, losses that are no numbers, callbacks, files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import texpr as tx
+from tests.distributed.thread_world import run_ranks
+from tests.nn.training.data_parallel.examples import (
+    X,
+    Y,
+    differences,
+    everything,
+    network,
+    on_ranks,
+    plain,
+    trainer,
+)
+from texpr import nn
+from texpr.distributed import Communicator, DistributedError
+
+
+def fitted(
+    comm: Communicator | None, x: np.ndarray, y: np.ndarray, size: int, **options: Any
+) -> dict[str, object]:
+    t = trainer(comm, plain(), metrics=["accuracy", "auc"], **options)
+    t.fit(x, y, epochs=2, batch_size=size, progress=False, validation_data=(X, Y))
+    assert t.history._samples == [len(x)] * 2, "each example is counted once"
+    return everything(t)
+
+
+# Uneven data
+
+
+@pytest.mark.parametrize("examples, size, ranks", [(3, 1, 4), (1, 8, 2), (17, 8, 2), (33, 8, 4), (7, 2, 3)])
+def test_ranks_may_run_out_first(examples: int, size: int, ranks: int):
+    x, y = X[-examples:], Y[-examples:]
+    one = fitted(None, x, y, size, accumulate=ranks)
+    found = on_ranks(ranks, lambda comm: fitted(comm, x, y, size, reduction="ordered"))
+    for each in found:
+        assert not differences(each, one), "measurements of all ranks are those of one"
+
+
+def test_batches_count_by_their_examples():
+    """Five ranks with batches of 8, 8, 8, 8 and 5 make the step of one batch of 37."""
+    results = []
+    for ranks, size in ((None, 37), (5, 8)):
+
+        def fit(comm: Communicator | None, size: int = size) -> dict[str, np.ndarray]:
+            nn.manual_seed(0)
+            model = nn.Linear(5, 3, dtype="f64")
+            t = trainer(comm, model, lambda p: nn.optim.SGD(p, lr=0.5).clip_grad_norm_(0.1))
+            t.fit(X, Y, epochs=3, batch_size=size, shuffle=False, progress=False)
+            return model.state_dict()
+
+        results.append(fit(None) if ranks is None else on_ranks(ranks, fit)[3])
+    for name, value in results[0].items():
+        np.testing.assert_allclose(value, results[1][name], rtol=1e-12, err_msg=name)
+
+
+def test_sharded_loaders():
+    def loader(comm: Communicator | None, shuffle: bool = True) -> nn.data.DataLoader:
+        return nn.data.DataLoader(nn.data.TensorDataset(X, Y), 8, shuffle, shard=comm)
+
+    def fit(comm: Communicator | None, **options: Any) -> dict[str, object]:
+        t = trainer(comm, plain(), metrics=["accuracy"], **options)
+        t.fit(loader(comm), epochs=2, progress=False, validation_data=loader(comm, False))
+        return {**everything(t), "all": t.evaluate(loader(comm, False)), "own": t.evaluate(X, Y, 8)}
+
+    one = fit(None, accumulate=3)
+    for each in on_ranks(3, lambda comm: fit(comm, reduction="ordered")):
+        assert not differences(each, one)
+        assert each["all"] == each["own"]
+
+
+def test_a_loader_without_shards_is_refused():
+    def fit(comm: Communicator) -> None:
+        trainer(comm, plain()).fit(nn.data.DataLoader(nn.data.TensorDataset(X, Y), 8), progress=False)
+
+    assert [str(each) for each in run_ranks(2, fit, 30)] == [
+        f"error[data]: the loader gives rank {rank} of 2 all batches, which each rank would train on\n"
+        "  help: nn.data.DataLoader(..., shard=comm); ranks with data of their own may give batches by any "
+        "other object that is iterated over"
+        for rank in range(2)
+    ]
+
+
+def test_ranks_with_data_of_their_own():
+    class Own:
+        def __init__(self, rank: int) -> None:
+            self.rank = rank
+
+        def __iter__(self) -> Any:
+            return iter([(X[k : k + 3], Y[k : k + 3]) for k in range(self.rank * 6, 18, 3)])
+
+    def fit(comm: Communicator) -> dict[str, object]:
+        t = trainer(comm, plain())
+        t.fit(Own(comm.rank), epochs=2, progress=False)
+        assert t.history._samples == [30, 30]
+        return everything(t)
+
+    first, second = on_ranks(2, fit)
+    assert not differences(first, second) and first["steps"] == 12
+
+
+def test_weights_of_examples():
+    weights = np.random.default_rng(1).uniform(size=37)
+
+    def fit(comm: Communicator | None, **options: Any) -> dict[str, object]:
+        t = trainer(comm, plain(), **options)
+        t.fit(X, Y, epochs=2, batch_size=8, progress=False, sample_weight=weights, class_weight="balanced")
+        return everything(t)
+
+    one = fit(None, accumulate=3)
+    assert not differences(on_ranks(3, lambda comm: fit(comm, reduction="ordered"))[1], one)
+
+
+# Losses that are no numbers
+
+
+def with_nan(comm: Communicator, on_nan: str) -> dict[str, object]:
+    x = X.copy()
+    x[12] = np.nan
+    t = trainer(comm, plain(), on_nan=on_nan)
+    t.fit(x, Y, epochs=2, batch_size=8, shuffle=False, progress=False)
+    return everything(t)
+
+
+def test_a_loss_that_is_nan_ends_all_ranks():
+    first, second = run_ranks(2, lambda comm: with_nan(comm, "raise"), 30)
+    assert str(second).startswith("error[nan]: the loss is nan in step 1 (epoch 1)"), second
+    assert str(first) == (
+        "error[nan]: the loss of rank 1 is nan in step 1 (epoch 1)\n"
+        "  help: see what that rank says; the parameters are as they were before this step"
+    )
+
+
+def test_a_loss_that_is_nan_is_left_out():
+    first, second = on_ranks(2, lambda comm: with_nan(comm, "skip"))
+    assert not differences(first, second)
+    assert all(np.isfinite(first["history"]["loss"]))
+    x, y = np.delete(X, slice(8, 16), 0), np.delete(Y, slice(8, 16))
+    assert np.isfinite(np.frombuffer(first["0.weight"], np.float32)).all() and len(x) == len(y)
+
+
+# Ranks that differ
+
+
+def refusal(size: int, fit: Any) -> str:
+    found = run_ranks(size, fit, 30)
+    assert all(isinstance(each, DistributedError) for each in found), found
+    assert len({str(each) for each in found}) == 1
+    return str(found[0])
+
+
+def test_ranks_with_other_models():
+    def fit(comm: Communicator) -> None:
+        trainer(comm, nn.Linear(5, 3, bias=comm.rank != 1)).fit(X, Y, progress=False)
+
+    assert refusal(3, fit) == (
+        "error[ranks]: rank 1 differs from rank 0 in the model\n"
+        "    rank 1: line 2 is missing: `bias f32[3]`, which rank 0 has\n"
+        "  help: give all ranks the same model, options and versions; what differs by design is the data"
+    )
+
+
+def test_ranks_with_other_programs():
+    def fit(comm: Communicator) -> None:
+        function = nn.Tanh() if comm.rank == 0 else nn.ReLU()
+        model = nn.Sequential(nn.Linear(5, 4), function, nn.Linear(4, 3))
+        trainer(comm, model).fit(X, Y, progress=False)
+
+    message = refusal(2, fit)
+    assert "rank 1 differs from rank 0 in the plan and its buckets" in message
+    assert "line 4 is `call of relu`, that of rank 0 `call of tanh`" in message, message
+
+
+def test_ranks_with_other_buckets():
+    def fit(comm: Communicator) -> None:
+        trainer(comm, plain(), bucket_cap_mb=25 if comm.rank else 1e-5).fit(X, Y, progress=False)
+
+    assert "is `allreduce of bucket 0: " in refusal(2, fit)
+
+
+def test_a_rank_that_freezes_a_layer_alone():
+    def fit(comm: Communicator) -> None:
+        def freeze(t: Any, *_: object) -> None:
+            if comm.rank == 1:
+                t.model[0].requires_grad_(False)
+
+        freeze.every_rank = True  # type: ignore[attr-defined]
+        trainer(comm, plain()).fit(X, Y, epochs=2, progress=False, callbacks=[freeze])
+
+    assert "rank 1 differs from rank 0 in the plan and its buckets" in refusal(2, fit)
+
+
+def test_a_callback_that_changes_the_model_of_one_rank():
+    def fit(comm: Communicator) -> None:
+        def change(t: Any, *_: object) -> None:
+            t.model[0].weight.data = t.model[0].weight.data + 1
+
+        trainer(comm, plain()).fit(X, Y, epochs=2, progress=False, callbacks=[change])
+
+    assert refusal(2, fit) == (
+        "error[ranks]: the parameters of rank 1 are no longer those of rank 0 after epoch 1\n"
+        "  help: a callback that changes the model runs on every rank: every_rank = True"
+    )
+
+
+def test_ranks_begin_with_what_rank_0_has():
+    def fit(comm: Communicator) -> dict[str, object]:
+        nn.manual_seed(comm.rank)
+        t = trainer(comm, nn.Sequential(nn.Linear(5, 4), nn.Dropout(0.5), nn.Linear(4, 3)))
+        t.fit(X, Y, progress=False)
+        return everything(t)
+
+    first, second = on_ranks(2, fit)
+    assert not differences(first, second)
+
+
+def test_frozen_layers_and_more_stages():
+    """Layers that are frozen on all ranks are another plan and other buckets."""
+
+    def fit(comm: Communicator | None, **options: Any) -> dict[str, object]:
+        t = trainer(comm, plain(), lambda p: nn.optim.Adam(p, lr=0.05), **options)
+        for trained in (False, True):
+            t.model[0].requires_grad_(trained)  # type: ignore[index]
+            t.fit(X, Y, epochs=1, batch_size=8, progress=False)
+        return everything(t)
+
+    one = fit(None, accumulate=2)
+    assert not differences(on_ranks(2, lambda comm: fit(comm, reduction="ordered"))[1], one)
+
+
+# Callbacks
+
+
+class Heard(nn.callbacks.Callback):
+    def __init__(self, every_rank: bool) -> None:
+        self.every_rank, self.steps, self.epochs = every_rank, 0, 0
+
+    def on_step_end(self, trainer: Any, step: int, values: Any) -> None:
+        self.steps = step
+
+    def on_epoch_end(self, trainer: Any, epoch: int, values: Any) -> bool:
+        self.epochs += 1
+        return epoch == 1
+
+
+@pytest.mark.parametrize("every_rank", [False, True])
+def test_callbacks_are_called_on_rank_0(every_rank: bool, capsys: pytest.CaptureFixture[str]):
+    def fit(comm: Communicator) -> tuple[int, int, int]:
+        heard = Heard(every_rank)
+        t = trainer(comm, plain())
+        t.fit(X, Y, epochs=5, batch_size=8, callbacks=[heard])
+        return heard.steps, heard.epochs, t.epoch
+
+    first, second = on_ranks(2, fit)
+    assert first == (6, 2, 2), "its word ends the training on all ranks"
+    assert second == (first if every_rank else (0, 0, 2))
+    assert capsys.readouterr().out.count("epoch 1/5") == 1
+
+
+def test_stopping_early_restores_the_best_on_all_ranks():
+    def fit(comm: Communicator | None, **options: Any) -> dict[str, object]:
+        t = trainer(comm, plain(), lambda p: nn.optim.SGD(p, lr=20.0), **options)
+        stop = nn.callbacks.EarlyStopping("loss", patience=2, restore_best=True)
+        t.fit(X, Y, epochs=20, batch_size=8, progress=False, callbacks=[stop])
+        return everything(t)
+
+    one = fit(None, accumulate=2)
+    assert 2 < len(one["history"]["loss"]) < 20  # type: ignore[index]
+    found = on_ranks(2, lambda comm: fit(comm, reduction="ordered"))
+    assert not differences(found[0], one) and not differences(found[1], one)
+
+
+# Files
+
+
+class Stop(Exception):
+    """The end of a process."""
+
+
+def stopped_after(steps: int) -> nn.callbacks.Callback:
+    class Stopping(nn.callbacks.Callback):
+        every_rank = saves = True
+
+        def on_step_end(self, trainer: Any, step: int, values: Any) -> None:
+            if step == steps:
+                raise Stop
+
+    return Stopping()
+
+
+def run(comm: Communicator | None, path: Path | None, stop: int = 0, **options: Any) -> dict[str, object]:
+    t = trainer(comm, network(), lambda p: nn.optim.Adam(p, lr=0.02), metrics=["accuracy"], **options)
+    callbacks = [nn.callbacks.Checkpoint(path, every=1)] if path else []
+    try:
+        t.fit(
+            X,
+            Y,
+            epochs=3,
+            batch_size=5,
+            progress=False,
+            resume=path,
+            callbacks=[*callbacks, *([stopped_after(stop)] if stop else [])],
+        )
+    except Stop:
+        return {}
+    return everything(t)
+
+
+@pytest.mark.parametrize("stop", [1, 6])
+def test_a_training_goes_on_as_if_it_had_never_stopped(tmp_path: Path, stop: int):
+    path = tmp_path / "run.safetensors"
+    whole = on_ranks(2, lambda comm: run(comm, None))
+    on_ranks(2, lambda comm: run(comm, path, stop))
+    assert path.exists()
+    found = on_ranks(2, lambda comm: run(comm, path))
+    assert not differences(found[0], whole[0]) and not differences(found[1], whole[0])
+
+
+@pytest.mark.parametrize("before, after", [(2, 3), (4, 1), (1, 2)])
+def test_a_training_goes_on_on_another_number_of_ranks(tmp_path: Path, before: int, after: int):
+    paths = [tmp_path / f"{n}.safetensors" for n in ("run", "one")]
+    on_ranks(before, lambda comm: run(comm, paths[0], 2, reduction="ordered"))
+    paths[1].write_bytes(paths[0].read_bytes())
+    one = run(None, paths[1], accumulate=after)
+    found = on_ranks(after, lambda comm: run(comm, paths[0], reduction="ordered"))
+    for each in found:
+        assert not differences(each, one)
+
+
+def test_a_damaged_file_is_an_error_on_all_ranks(tmp_path: Path):
+    path = tmp_path / "run.safetensors"
+    path.write_bytes(b"nothing")
+    found = run_ranks(2, lambda comm: run(comm, path), 30)
+    assert [type(each) for each in found] == [tx.CheckpointError] * 2, found
+    assert str(found[0]) == str(found[1])
+
+
+def test_rank_0_writes(tmp_path: Path):
+    def save(comm: Communicator) -> bool:
+        path = tmp_path / f"{comm.rank}.safetensors"
+        trainer(comm, plain()).save(path)
+        return path.exists()
+
+    assert on_ranks(2, save) == [True, False]

@@ -1,0 +1,101 @@
+"""Work that the ranks of a training do together besides steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, zip_longest
+from typing import Any, TypeVar
+from zlib import crc32
+
+import numpy as np
+
+from texpr.distributed import Communicator, DistributedError
+from texpr.graph import Variable
+from texpr.nn.optim import Optimizer
+from texpr.nn.training.callbacks import Callback
+from texpr.nn.training.precision import LossScale
+from texpr.support.errors import CheckpointError
+
+T = TypeVar("T")
+
+
+class Team:
+    """The ranks of a training.
+
+    Args:
+        comm: of two ranks at least.
+    """
+
+    def __init__(self, comm: Communicator) -> None:
+        self.comm = comm
+
+    @property
+    def shard(self) -> tuple[int, int]:
+        """This rank, and how many there are."""
+        return self.comm.rank, self.comm.size
+
+    def heard(self, callbacks: Iterable[Callback]) -> list[Callback]:
+        """The callbacks that are called on this rank."""
+        return [c for c in callbacks if self.comm.is_main or c.every_rank]
+
+    def of_main(self, make: Callable[[], T]) -> T:
+        """The value that rank 0 makes, on every rank.
+
+        Raises:
+            CheckpointError: rank 0 has raised it.
+        """
+        found: tuple[T | None, CheckpointError | None] = None, None
+        if self.comm.is_main:
+            try:
+                found = make(), None
+            except CheckpointError as error:
+                found = None, error
+        value, error = self.comm.broadcast_object(found)
+        if error is not None:
+            raise error
+        return value  # type: ignore[return-value]
+
+    def any(self, flag: bool) -> bool:
+        """True if it is on one rank."""
+        return bool(self.comm.allreduce(int(flag), op="max"))
+
+    def share(self, variables: Sequence[Variable], optimizer: Optimizer, scale: LossScale | None) -> None:
+        """Let all ranks have the parameters, buffers, and the state of the optimizer that rank 0
+        has.
+
+        Raises:
+            DistributedError: models or optimizers of ranks are of different parts.
+        """
+        self.comm.compare("the model", "\n".join(f"{v.name} {v.dtype}{list(v.shape)}" for v in variables))
+        state = optimizer.state_dict(), None if scale is None else scale.state_dict()
+        given = self.comm.broadcast_object(state)
+        for v in variables:
+            value = self.comm.broadcast(v.held())
+            if not self.comm.is_main:
+                v.data = value
+        if not self.comm.is_main:
+            optimizer.load_state_dict(given[0])
+            if scale is not None:
+                scale.load_state_dict(given[1])
+
+    def check_same(self, variables: Iterable[Variable], epoch: int) -> None:
+        """Raise DistributedError unless all ranks have the same values."""
+        found = 0
+        for v in variables:
+            found = crc32(np.ascontiguousarray(v.held()), found)  # type: ignore[arg-type]
+        numbers = self.comm.allgather(np.array([found], np.int64)).tolist()
+        wrong = [rank for rank, number in enumerate(numbers) if number != numbers[0]]
+        if wrong:
+            raise DistributedError(
+                f"the parameters of rank {wrong[0]} are no longer those of rank 0 after epoch {epoch + 1}",
+                wrong,
+                code="ranks",
+                help="a callback that changes the model runs on every rank: every_rank = True",
+            )
+
+    def in_turn(self, rows: Iterable[T]) -> list[T]:
+        """The rows of all ranks in the order of the batches, which ranks take in turn."""
+        gathered: list[list[T]] = self.comm.gather_object(list(rows))
+        missing: Any = object()
+        turns = zip_longest(*gathered, fillvalue=missing)
+        return [each for each in chain.from_iterable(turns) if each is not missing]
