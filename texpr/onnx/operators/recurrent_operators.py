@@ -1,17 +1,19 @@
-"""RNN, GRU and LSTM over time, in one or both directions."""
+"""RNN, GRU and LSTM over time, in one or both directions.
+
+The equations are written for the inputs that there are and for the activations at hand. An operator
+remembers the node that it stands for (`STANDS_FOR`), so that a model that is saved again has it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from texpr import ops
-from texpr.ir.dtypes import numpy_dtype
 from texpr.onnx.converters import converter
 from texpr.onnx.graph_conversion import Node
-from texpr.onnx.operator_definitions import number, written
-from texpr.onnx.values import Known
+from texpr.onnx.operator_definitions import STANDS_FOR, StandsFor, number, written
+from texpr.support.frozen_dataclass import frozen
 
 _FUNCTIONS: dict[str, tuple[str, tuple[float, ...]]] = {
     "tanh": ("tanh(V)", ()),
@@ -29,11 +31,25 @@ _FUNCTIONS: dict[str, tuple[str, tuple[float, ...]]] = {
 """By name in small letters, with the defaults of alpha and beta, where a function has them."""
 _DEFAULTS = {"RNN": ["Tanh"], "GRU": ["Sigmoid", "Tanh"], "LSTM": ["Sigmoid", "Tanh", "Tanh"]}
 _GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
-_SUM = "bi[(G, j)] + sum(i: X[t, n, i] * W[(G, j), i]) + bh[(G, j)] + sum(k: h[t, n, k] * R[(G, j), k])"
 
 
-def _functions(node: Node, count: int) -> list[str]:
-    """So many activations as texts of V. Numbers are given for those that have some, in order."""
+@frozen
+class _Function:
+    """An activation.
+
+    Attributes:
+        name: in small letters.
+        numbers: its alpha and beta, as far as it has them.
+        text: of V.
+    """
+
+    name: str
+    numbers: tuple[float, ...]
+    text: str
+
+
+def _functions(node: Node, count: int) -> list[_Function]:
+    """So many activations. Numbers are given for those that have some, in order."""
     names = node.attr("activations") or _DEFAULTS[node.op] * (count // len(_DEFAULTS[node.op]))
     if len(names) != count or any(n.lower() not in _FUNCTIONS for n in names):
         raise node.refuse(f"activations are {names}; {count} of {', '.join(_FUNCTIONS)} are read")
@@ -42,94 +58,145 @@ def _functions(node: Node, count: int) -> list[str]:
         iter(node.attr("activation_beta") or []),
         node.attr("clip"),
     )
-    texts = []
+    found = []
     for name in names:
         text, defaults = _FUNCTIONS[name.lower()]
-        for word, given, default in zip(("ALPHA", "BETA"), (alphas, betas), defaults):
-            text = text.replace(word, number(next(given, default)))
-        texts.append(
-            f"({text})"
-            if clip is None
-            else f"({text.replace('V', f'clamp(V, {number(-clip)}, {number(clip)})')})"
-        )
-    return texts
+        numbers = tuple(float(next(given, default)) for given, default in zip((alphas, betas), defaults))
+        for word, value in zip(("ALPHA", "BETA"), numbers):
+            text = text.replace(word, number(value))
+        if clip is not None:
+            text = text.replace("V", f"clamp(V, {number(-clip)}, {number(clip)})")
+        found.append(_Function(name.lower(), numbers, f"({text})"))
+    return found
 
 
-def _text(op: str, f: list[str], steps: str, coupled: bool) -> str:
-    """One direction: states one after the other; a sequence that has ended keeps its last state,
-    and gives zeros.
+_INPUTS = {
+    "W": "T[{D}, ({G}, H), I]",
+    "R": "T[{D}, ({G}, H), H]",
+    "b": "T[{D}, (2, {G}, H)]",
+    "steps": "i64[B]",
+    "h0": "T[{D}, B, H]",
+    "c0": "T[{D}, B, H]",
+    "p": "T[{D}, (3, H)]",
+}
+"""All inputs but X, in ONNX's order."""
 
-    Args:
-        f: the activations, of V.
-        coupled: what is forgotten is what is not let in.
+
+@frozen
+class _Direction:
+    """One direction of a recurrence.
+
+    Attributes:
+        index, count: its place among the directions.
+        given: names of the inputs that are there.
+        functions: the activations, as texts of V.
+        after: a GRU's reset gate stands behind the product.
+        coupled: what an LSTM forgets is what it does not let in.
     """
-    gates = _GATES[op]
 
-    ends = "if t < steps[n] then {0} else {1}"
-    lines = _cell(op, f, steps, coupled)
-    names = {"RNN": "u", "GRU": "zrgu", "LSTM": ""}[op]
-    lets = [f"let {name}: T[L, B, H]" for name in (names or ("gi", "gf", "gc", "e", "go", "u"))]
-    cell = op == "LSTM"
-    states = [
-        "let h: T[L + 1, B, H]",
-        "h[0, n, j] = h0[n, j]",
-        f"h[t + 1, n, j] = {ends.format('u[t, n, j]', 'h[t, n, j]')}  for t in 0..L",
-    ]
-    if cell:
-        states += [
-            "let c: T[L + 1, B, H]",
-            "c[0, n, j] = c0[n, j]",
-            f"c[t + 1, n, j] = {ends.format('e[t, n, j]', 'c[t, n, j]')}  for t in 0..L",
-        ]
-    results = [f"Y[t, n, j] = {ends.format('h[t + 1, n, j]', '0')}  for t in 0..L", "hn[n, j] = h[L, n, j]"]
-    results += ["cn[n, j] = c[L, n, j]"] if cell else []
-    inputs = "X: T[L, B, I], h0: T[B, H], " + ("c0: T[B, H], p: T[(3, H)], " if cell else "")
-    outputs = "Y: T[L, B, H], hn: T[B, H]" + (", cn: T[B, H]" if cell else "")
-    body = "\n  ".join([*lets, *states, *lines, *results])
-    return (
-        f"op {op.lower()}<T: float>({inputs}W: T[({gates}, H), I], R: T[({gates}, H), H], bi: T[({gates}, "
-        f"H)], bh: T[({gates}, H)], "
-        f"steps: i64[B]) -> ({outputs}) {{\n  {body}\n}}"
-    )
+    op: str
+    index: int
+    count: int
+    backward: bool
+    given: tuple[str, ...]
+    functions: tuple[str, ...]
+    after: bool
+    coupled: bool
 
-
-def _cell(op: str, f: list[str], steps: str, coupled: bool) -> list[str]:
-    """The equations of gates and of what becomes of the states, in one step."""
-
-    def gate(k: int, function: str, extra: str = "") -> str:
-        return function.replace("V", f"({_SUM.replace('G', str(k))}{extra})")
-
-    if op == "RNN":
-        lines = [f"u[t, n, j] = {gate(0, f[0])}  for t in 0..L, n in 0..B, j in 0..H"]
-    elif op == "GRU":
-        inner = "bi[(2, j)] + sum(i: X[t, n, i] * W[(2, j), i]) + "
-        inner += (
-            "r[t, n, j] * (bh[(2, j)] + sum(k: h[t, n, k] * R[(2, j), k]))"
-            if steps == "after"
-            else "bh[(2, j)] + sum(k: r[t, n, k] * h[t, n, k] * R[(2, j), k])"
+    def text(self) -> str:
+        """The operator: states one after the other; a sequence that has ended keeps its last
+        state, and gives zeros.
+        """
+        inputs = ", ".join(
+            [
+                "X: T[L, B, I]",
+                *(f"{n}: {_INPUTS[n].format(D=self.count, G=_GATES[self.op])}" for n in self.given),
+            ]
         )
+        states = ["h", "c"] if self.op == "LSTM" else ["h"]
+        outputs = ", ".join(["Y: T[L, 1, B, H]", *(f"{s}n: T[1, B, H]" for s in states)])
+        lines = [f"let {s}: T[L + 1, B, H]" for s in states]
+        lines += [f"{s}[0, n, j] = {self._initial(s)}  for n in 0..B, j in 0..H" for s in states]
+        lines += {"RNN": self._rnn, "GRU": self._gru, "LSTM": self._lstm}[self.op]()
+        lines += [f"Y[t, e, n, j] = {self._result()}  for t in 0..L, e in 0..1, n in 0..B, j in 0..H"]
+        lines += [f"{s}n[e, n, j] = {s}[L, n, j]" for s in states]
+        body = "\n  ".join(lines)
+        return f"op {self.op.lower()}<T: float>({inputs}) -> ({outputs}) {{\n  {body}\n}}"
+
+    def _initial(self, state: str) -> str:
+        return f"{state}0[{self.index}, n, j]" if f"{state}0" in self.given else "0"
+
+    def _result(self) -> str:
+        if "steps" not in self.given:
+            return "h[L - t, n, j]" if self.backward else "h[t + 1, n, j]"
+        at = "steps[n] - t, n, j | clamp" if self.backward else "t + 1, n, j"
+        return f"if t < steps[n] then h[{at}] else 0"
+
+    def _next(self, state: str, value: str) -> str:
+        """The equation of a state's next value."""
+        ended = f"if t < steps[n] then {value} else {state}[t, n, j]" if "steps" in self.given else value
+        return f"{state}[t + 1, n, j] = {ended}  for t in 0..L, n in 0..B, j in 0..H"
+
+    def _product(self, q: str) -> str:
+        """Of the input with the weights of a gate."""
+        at = "t, n, i"
+        if self.backward:
+            at = "L - 1 - t, n, i"
+            if "steps" in self.given:
+                at = "if t < steps[n] then steps[n] - 1 - t else t, n, i | clamp"
+        return f"sum(i: X[{at}] * W[{self.index}, ({q}, j), i])"
+
+    def _again(self, q: str, state: str = "h[t, n, k]") -> str:
+        """The product of the state with the weights of a gate."""
+        return f"sum(k: {state} * R[{self.index}, ({q}, j), k])"
+
+    def _bias(self, side: int, q: str) -> str:
+        return f"b[{self.index}, ({side}, {q}, j)] + " if "b" in self.given else ""
+
+    def _peephole(self, q: int, cell: str) -> str:
+        return f" + p[{self.index}, ({q}, j)] * {cell}" if "p" in self.given else ""
+
+    def _function(self, k: int, value: str) -> str:
+        return self.functions[k].replace("V", f"({value})")
+
+    def _rnn(self) -> list[str]:
+        biases = self._bias(0, "0") + self._bias(1, "0")
+        return [self._next("h", self._function(0, f"{biases}{self._product('0')} + {self._again('0')}"))]
+
+    def _gru(self) -> list[str]:
+        span, many = "for t in 0..L, n in 0..B", 3 if self.after else 2
         lines = [
-            f"z[t, n, j] = {gate(0, f[0])}  for t in 0..L, n in 0..B, j in 0..H",
-            f"r[t, n, j] = {gate(1, f[0])}  for t in 0..L, n in 0..B, j in 0..H",
-            f"g[t, n, j] = {f[1].replace('V', f'({inner})')}  for t in 0..L, n in 0..B, j in 0..H",
-            "u[t, n, j] = (1 - z[t, n, j]) * g[t, n, j] + z[t, n, j] * h[t, n, j]  for t in 0..L, n in 0..B, "
-            "j in 0..H",
+            f"let g: T[L, B, {many}, H]",
+            "let z: T[L, B, H]",
+            "let r: T[L, B, H]",
+            f"x[t, n, q, j] = {self._bias(0, 'q')}{self._product('q')}  {span}, q in 0..3, j in 0..H",
+            f"g[t, n, q, j] = {self._bias(1, 'q')}{self._again('q')}  {span}, q in 0..{many}, j in 0..H",
+            f"z[t, n, j] = {self._function(0, 'x[t, n, 0, j] + g[t, n, 0, j]')}  {span}, j in 0..H",
+            f"r[t, n, j] = {self._function(0, 'x[t, n, 1, j] + g[t, n, 1, j]')}  {span}, j in 0..H",
         ]
-    else:
-        lines = [
-            f"gi[t, n, j] = {gate(0, f[0], ' + p[(0, j)] * c[t, n, j]')}  for t in 0..L, n in 0..B, j in "
-            f"0..H",
-            f"gf[t, n, j] = {'1 - gi[t, n, j]' if coupled else gate(2, f[0], ' + p[(2, j)] * c[t, n, j]')}  "
-            "for t in 0..L, n in 0..B, j in 0..H",
-            f"gc[t, n, j] = {gate(3, f[1])}  for t in 0..L, n in 0..B, j in 0..H",
-            "e[t, n, j] = gf[t, n, j] * c[t, n, j] + gi[t, n, j] * gc[t, n, j]  for t in 0..L, n in 0..B, j "
-            "in 0..H",
-            f"go[t, n, j] = {gate(1, f[0], ' + p[(1, j)] * e[t, n, j]')}  for t in 0..L, n in 0..B, j in "
-            f"0..H",
-            f"u[t, n, j] = go[t, n, j] * {f[2].replace('V', 'e[t, n, j]')}  for t in 0..L, n in 0..B, j in "
-            f"0..H",
+        inner = "x[t, n, 2, j] + r[t, n, j] * g[t, n, 2, j]"
+        if not self.after:
+            product = self._bias(1, "2") + self._again("2", "r[t, n, k] * h[t, n, k]")
+            lines += ["let s: T[L, B, H]", f"s[t, n, j] = {product}  {span}, j in 0..H"]
+            inner = "x[t, n, 2, j] + s[t, n, j]"
+        new = f"(1 - z[t, n, j]) * {self._function(1, inner)} + z[t, n, j] * h[t, n, j]"
+        return [*lines, self._next("h", new)]
+
+    def _lstm(self) -> list[str]:
+        biases = self._bias(0, "q") + self._bias(1, "q")
+        opened = self._function(0, f"g[t, n, 0, j]{self._peephole(0, 'c[t, n, j]')}")
+        kept = self._function(0, f"g[t, n, 2, j]{self._peephole(2, 'c[t, n, j]')}")
+        out = self._function(0, f"g[t, n, 1, j]{self._peephole(1, 'c[t + 1, n, j]')}")
+        if self.coupled:
+            kept = f"(1 - {opened})"
+        cell = f"{kept} * c[t, n, j] + {opened} * {self._function(1, 'g[t, n, 3, j]')}"
+        return [
+            "let g: T[L, B, 4, H]",
+            f"g[t, n, q, j] = {biases}{self._product('q')} + {self._again('q')}  "
+            "for t in 0..L, n in 0..B, q in 0..4, j in 0..H",
+            self._next("c", cell),
+            self._next("h", f"{out} * {self._function(2, 'c[t + 1, n, j]')}"),
         ]
-    return lines
 
 
 @converter("RNN", "GRU", "LSTM")
@@ -144,66 +211,55 @@ def _recurrent(
     c0: Any = None,
     peepholes: Any = None,
 ) -> Any:
-    op, directions, hidden = node.op, weight.shape[0], recurrence.shape[2]
-    gates = _GATES[op]
-    functions = _functions(node, directions * len(_DEFAULTS[op]))
+    directions, many = weight.shape[0], len(_DEFAULTS[node.op])
+    functions = _functions(node, directions * many)
     batch_first = node.attr("layout", 0)
     if batch_first:
         x = x.transpose(1, 0, 2)
         h0, c0 = (None if s is None else s.transpose(1, 0, 2) for s in (h0, c0))
-    length, batch = x.shape[:2]
-
-    def zeros(*shape: int) -> Any:
-        return node.run.tensor(Known(np.zeros(shape, numpy_dtype(x.dtype)), x.dtype))
-
-    steps = (
-        node.run.tensor(Known.of(np.full(batch, length, np.int64)))
-        if lengths is None
-        else lengths.astype("i64")
-    )
+    steps = None if lengths is None else lengths.astype("i64")
+    every = dict(zip(_INPUTS, (weight, recurrence, bias, steps, h0, c0, peepholes)))
+    given = {n: v for n, v in every.items() if v is not None}
     reverse = node.word("direction", "forward", "reverse", "bidirectional") == "reverse"
     found = []
     for d in range(directions):
-        backward = reverse or d == 1
-        given = _turned(x, steps) if backward else x
-        both = zeros(2 * gates * hidden) if bias is None else bias[d]
-        states = [zeros(batch, hidden) if s is None else s[d] for s in ((h0, c0) if op == "LSTM" else (h0,))]
-        extra = [zeros(3 * hidden) if peepholes is None else peepholes[d]] if op == "LSTM" else []
-        text = _text(
-            op,
-            functions[d * len(_DEFAULTS[op]) : (d + 1) * len(_DEFAULTS[op])],
-            "after" if node.attr("linear_before_reset", 0) else "before",
+        of = functions[d * many : (d + 1) * many]
+        direction = _Direction(
+            node.op,
+            d,
+            directions,
+            reverse or d == 1,
+            tuple(given),
+            tuple(f.text for f in of),
+            bool(node.attr("linear_before_reset", 0)),
             bool(node.attr("input_forget", 0)),
         )
-        y, *last = written(text)(
-            given,
-            *states,
-            *extra,
-            weight[d],
-            recurrence[d],
-            both[: gates * hidden],
-            both[gates * hidden :],
-            steps,
-        )
-        found.append((_turned(y, steps) if backward else y, *last))
-    whole = _joined(found)
+        operator = written(direction.text())
+        STANDS_FOR[operator] = StandsFor(node.op, _attributes(node, direction, recurrence.shape[2], of))
+        found.append(operator(x, *given.values()))
+    whole = list(found[0])
+    if directions > 1:
+        whole = [ops.concat(*(f[k] for f in found), axis=1 if k == 0 else 0) for k in range(len(found[0]))]
     if batch_first:
         whole = [whole[0].transpose(2, 0, 1, 3), *(s.transpose(1, 0, 2) for s in whole[1:])]
     return tuple(whole)
 
 
-def _joined(found: list[tuple[Any, ...]]) -> list[Any]:
-    """Results of directions side by side: sequences along axis 1, last states along axis 0."""
-    if len(found) > 1:
-        return [ops.stack([f[k] for f in found], axis=1 if k == 0 else 0) for k in range(len(found[0]))]
-    return [each.expand_dims(1 if k == 0 else 0) for k, each in enumerate(found[0])]
-
-
-_TURNED = """op turned<T: float>(X: T[L, B, D], steps: i64[B]) -> Y: T[L, B, D] {
-  Y[t, n, d] = X[if t < steps[n] then steps[n] - 1 - t else t, n, d | clamp]
-}"""
-
-
-def _turned(x: Any, steps: Any) -> Any:
-    """Each sequence from its last element to its first."""
-    return written(_TURNED)(x, steps)
+def _attributes(
+    node: Node, direction: _Direction, hidden: int, functions: Sequence[_Function]
+) -> dict[str, Any]:
+    """Those of a node that has one direction."""
+    found: dict[str, Any] = {"hidden_size": hidden}
+    if direction.backward:
+        found["direction"] = "reverse"
+    if [f.name for f in functions] != [n.lower() for n in _DEFAULTS[node.op]]:
+        found["activations"] = [f.name for f in functions]
+        found["activation_alpha"] = [n for f in functions for n in f.numbers[:1]]
+        found["activation_beta"] = [n for f in functions for n in f.numbers[1:]]
+    if node.has("clip"):
+        found["clip"] = node.attr("clip")
+    if direction.after and node.op == "GRU":
+        found["linear_before_reset"] = 1
+    if direction.coupled and node.op == "LSTM":
+        found["input_forget"] = 1
+    return {name: value for name, value in found.items() if value != []}
