@@ -54,7 +54,7 @@ def inputs(model: onnx.ModelProto) -> dict[str, np.ndarray]:
 CASES = [
     ("RNN", "", {}),
     ("RNN", "B steps h0", {"direction": "reverse", "activations": ["Relu"]}),
-    ("RNN", "B", {"direction": "bidirectional", "activations": ["Tanh", "LeakyRelu"], "activation_alpha": [0.5]}),
+    ("RNN", "B", {"direction": "bidirectional", "activations": ["Tanh", "Elu"], "activation_alpha": [0.5]}),
     ("GRU", "B", {"linear_before_reset": 1}),
     ("GRU", "B steps h0", {"direction": "bidirectional"}),
     ("GRU", "", {"clip": 0.25, "direction": "reverse"}),

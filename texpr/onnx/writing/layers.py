@@ -16,7 +16,7 @@ from texpr.ir.shapes import caller_shape
 from texpr.ir.tensor import Program
 from texpr.onnx.operator_definitions import STANDS_FOR
 from texpr.onnx.writing.graph import Graph, Inexpressible, Value, known
-from texpr.onnx.writing.recurrences import recurrence
+from texpr.onnx.writing.recurrent_nodes import recurrence
 from texpr.onnx.writing.structure import written
 from texpr.support.frozen_dataclass import frozen
 
