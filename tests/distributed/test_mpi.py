@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.distributed.mpi_world import launch, needs_mpi
+from tests.distributed.mpi_world import ROOT, launch, needs_mpi
 
 pytestmark = needs_mpi
 
@@ -42,3 +42,11 @@ def test_restarts_go_on_from_the_last_checkpoint(tmp_path):
     assert found.returncode == 0, found.stderr
     assert found.stdout.splitlines() == ["epochs 1 to 2", "epochs 3 to 4", "as if never stopped"]
     assert found.stderr.count("texpr launch: the program ended with status 1; restart 1 of 2") == 1
+
+
+def test_layers_that_are_split_over_ranks_equal_the_whole_ones():
+    found = launch(ROOT / "examples" / "split_layers.py", 2)
+    assert found.returncode == 0, found.stdout + found.stderr
+    first, second = found.stdout.splitlines()
+    assert first.startswith("2 ranks, 20 steps: loss ")
+    assert second.startswith("largest difference to the whole layers: ")

@@ -49,6 +49,12 @@ comm.barrier(timeout=20)
 pending = [comm.thread.submit(np.full(1000, float(rank + k), np.float32), "mean") for k in range(20)]
 assert [p.wait()[0] for p in pending] == [(size - 1) / 2 + k for k in range(20)]
 
+from mpi4py import MPI  # noqa: E402
+
+half = dist.MPICommunicator(MPI.COMM_WORLD.Split(rank % 2), timeout=20)  # a part of the world
+assert half.size == len(range(rank % 2, size, 2)) and half.rank == rank // 2
+assert half.allreduce(float(rank), "sum") == sum(range(rank % 2, size, 2))
+
 for wrong in (lambda: comm.allreduce(np.zeros(3 + rank)), lambda: comm.compare("the plan", str(rank))):
     try:
         wrong()
