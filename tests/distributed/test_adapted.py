@@ -22,7 +22,7 @@ KINDS = {text.partition("(")[0]: text for text in OPTIMIZERS}
 
 def test_every_adapted_test_is_there():
     theirs = [name for names in ADAPTED.values() for name in names]
-    assert len(theirs) == 68
+    assert len(theirs) == 79
     for ours in {ours for names in ADAPTED.values() for ours in names.values()}:
         path, _, name = ours.partition("::")
         assert f"def {name}(" in (ROOT / "tests" / path).read_text(encoding="utf-8"), ours
@@ -199,6 +199,18 @@ def test_metrics_over_ranks_are_those_of_one_process():
     alone = float(nn.metrics.Accuracy()(outputs, targets)), float(nn.metrics.F1()(outputs, targets))
     for ranks in (1, 2, 3):
         assert run_ranks(ranks, call) == [alone] * ranks
+
+
+def test_gathered_batches_where_the_last_one_is_left_out():
+    def call(comm):
+        data = TensorDataset(np.arange(10 * comm.size + 1))
+        loader = DataLoader(data, 5, drop_last=True, shard=comm)
+        return [dist.gather_for_metrics(x, comm).tolist() for (x,) in loader]
+
+    for ranks in (2, 3):
+        width = 5 * ranks
+        expected = [list(range(width)), list(range(width, 2 * width))]
+        assert run_ranks(ranks, call) == [expected] * ranks
 
 
 def test_observations_are_averaged_over_ranks():
