@@ -120,7 +120,7 @@ bench-polybench: venv
 
 # Every page that is written from the code, in order; each generator alone is in AGENTS.md.
 reference: venv
-	for each in layout costs support onnx_operators steps loop_pictures operators; do PYTHONPATH=. $(BIN)/python scripts/$$each.py || exit 1; done
+	for each in layout costs support onnx_operators nnef_operations steps loop_pictures operators; do PYTHONPATH=. $(BIN)/python scripts/$$each.py || exit 1; done
 	for each in reference pages; do $(BIN)/python -m scripts.$$each || exit 1; done
 
 # The site, offline, in build/site; anything Sphinx warns of is an error.

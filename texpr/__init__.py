@@ -206,6 +206,7 @@ _PARTS = frozenset(
         "ir",
         "lang",
         "nn",
+        "nnef",
         "onnx",
         "ops",
         "passes",

@@ -310,6 +310,14 @@ CODES: dict[str, dict[str, Code]] = {
             "from texpr.distributed.mpiexec import find_mpiexec\n\nfind_mpiexec('no_mpiexec')",
         ),
     },
+    "NNEF": {
+        "nnef": Code(
+            "A model in NNEF cannot be read, or uses what texpr does not have.",
+            "import pathlib\n\npathlib.Path('model').mkdir()\n"
+            "pathlib.Path('model/graph.nnef').write_text('version 2.0;')\n"
+            "tx.nnef.load('model')",
+        )
+    },
     "ONNX": {
         "onnx": Code(
             "A model cannot be read, or a program has what ONNX lacks.",

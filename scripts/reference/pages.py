@@ -129,7 +129,19 @@ API = Page(
     "Python API",
     "The public names of `texpr` but for tensors and networks: operators, schedules, gradients, tuning, "
     "options, devices, models, other frameworks, errors.",
-    ("compiler", "support", "tune", "graph.report", "ir", "onnx", "bridges", "runtime.gpu", "aot", "lang"),
+    (
+        "compiler",
+        "support",
+        "tune",
+        "graph.report",
+        "ir",
+        "onnx",
+        "nnef",
+        "bridges",
+        "runtime.gpu",
+        "aot",
+        "lang",
+    ),
 )
 TENSORS = Page(
     "tensors.md",
@@ -174,6 +186,7 @@ PUBLIC = {
     "nn.parametrizations": "texpr.nn.utils.parametrizations",
     "tx.array_api": "texpr.graph.array_api",
     "tx.gpu": "texpr.runtime.gpu",
+    "tx.nnef": "texpr.nnef",
     "tx.onnx": "texpr.onnx",
     "tx.torch": "texpr.bridges.torch",
     "dist": "texpr.distributed",
@@ -337,6 +350,7 @@ GROUPS: dict[str, str] = {
     "distributed.start": "Start",
     "distributed.gathered_metrics": "Metrics",
     "distributed.same_state": "Parameters and optimizers",
+    "nnef.nnef_model": "Models in NNEF",
     "onnx.model": "Models in ONNX",
     "onnx.model_export": "Models in ONNX",
     "onnx.model_errors": "Errors",

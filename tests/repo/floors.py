@@ -22,6 +22,7 @@ FLOORS: dict[str, int] = {
     "tune": 7,
     "distributed": 8,
     "nn": 9,
+    "nnef": 10,
     "onnx": 10,
     "bridges": 10,
     "tools": 11,
@@ -86,7 +87,7 @@ CYCLES: set[str] = set()
 
 LOCKED_IN: dict[str, set[str]] = {
     "islpy": {"poly"},
-    "lark": {"lang/syntax"},
+    "lark": {"lang/syntax", "nnef/syntax"},
     "llvmlite": {"targets", "runtime"},
     "ctypes": {"runtime"},
     "cuda": {"runtime"},

@@ -1,0 +1,25 @@
+"""The pages about NNEF: the table is current, the guide's claims hold."""
+
+from __future__ import annotations
+
+import runpy
+
+from tests.repo.source import ROOT
+from texpr.nnef.operation_declarations import STANDARD, TRACT, declared
+
+script = runpy.run_path(str(ROOT / "scripts" / "nnef_operations.py"))
+TEXT = (ROOT / "docs" / "reference" / "nnef.md").read_text(encoding="utf-8")
+
+
+def test_page_is_current():
+    assert script["page"]() == TEXT, "run: python scripts/nnef_operations.py"
+
+
+def test_every_operation_is_listed_once():
+    for name in {*declared(STANDARD), *declared(TRACT)}:
+        assert TEXT.count(f"\n| `{name}` |") == 1, name
+
+
+def test_what_is_refused_is_on_regions():
+    refused = [line for line in TEXT.splitlines() if "**refused**" in line]
+    assert len(refused) == 3 and all("roi" in line for line in refused)

@@ -1,0 +1,268 @@
+"""Lark's callbacks: tokens and parts become trees."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lark import Token, Transformer, v_args
+
+from texpr.nnef.syntax.graph_tree import (
+    DEEPEST,
+    Assignment,
+    Binary,
+    Call,
+    Choice,
+    Comprehension,
+    Declared,
+    Document,
+    Fragment,
+    Graph,
+    Items,
+    Literal,
+    Name,
+    Node,
+    Part,
+    Subscript,
+    Unary,
+)
+from texpr.support.source import Source, Span
+
+MOST_DIGITS = 400
+"""Of a number."""
+_UNKNOWN = Source("", "")
+
+
+class Refused(Exception):
+    """A text that parses and means nothing."""
+
+    def __init__(self, message: str, at: Any, help: str = "") -> None:  # noqa: A002
+        super().__init__(message)
+        self.message, self.help = message, help
+        self.start, self.stop = _start(at), _stop(at)
+
+
+@v_args(inline=True)
+class TreeBuilder(Transformer):
+    """A method for each alternative of the grammar. All tokens are among the arguments."""
+
+    def none(self, *_: Any) -> list[Any]:
+        """Nothing, or a token in brackets."""
+        return []
+
+    def absent(self, *_: Any) -> None:
+        """Nothing, where a part is absent."""
+
+    def first(self, *parts: Any) -> Any:
+        """The part that is no token, else the first one."""
+        return next((p for p in parts if not isinstance(p, Token)), parts[0])
+
+    def one(self, item: Any) -> list[Any]:
+        """A list of one."""
+        return [item]
+
+    def append(self, items: list[Any], *more: Any) -> list[Any]:
+        """A longer list: behind it a token, or tokens around a part."""
+        parts = [p for p in more if not isinstance(p, Token)] or [p for p in more if p.type == "NAME"]
+        items.append(parts[0])
+        return items
+
+    def document(self, version: Any, extensions: Any, fragments: Any, graph: Graph) -> Document:
+        """A whole file."""
+        known: dict[str, Fragment] = {}
+        for each in fragments:
+            known[each.name] = each  # torch-to-nnef writes some twice; they are alike
+        number = version.value
+        if not number.startswith("1."):
+            raise Refused(f"version {number} of NNEF; 1.0 is read", version)
+        return Document(
+            number, [[str(w) for w in words] for words in extensions], list(known.values()), graph, _UNKNOWN
+        )
+
+    def version_number(self, _: Token, number: Token, __: Token) -> Token:
+        """The version of a file."""
+        return number
+
+    def fragment(self, *parts: Any) -> Fragment:
+        """A declaration of an operation, or its definition."""
+        _, name, _, parameters, _, _, _, results, _, body = parts
+        named = str(name).partition("<")
+        return Fragment(named[0].strip(), bool(named[1]), parameters, results, body, _UNKNOWN)
+
+    def parameter(self, name: Token, _: Token, kind: str, __: Any = None, default: Any = None) -> Declared:
+        """A parameter or a result."""
+        return Declared(str(name), kind, default)
+
+    def word(self, name: Token) -> Any:
+        """A word of the language, as it is."""
+        return Token.new_borrow_pos("WORD", str(name), name)
+
+    def plain_type(self, name: Token) -> str:
+        """A type of one word."""
+        return str(name)
+
+    def any_type(self, _: Token) -> str:
+        """`?`"""
+        return "?"
+
+    def any_tensor(self, *_: Token) -> str:
+        """A tensor of any type."""
+        return "tensor<?>"
+
+    def tensor_type(self, _: Token, __: Token, element: Token, ___: Token) -> str:
+        """A tensor."""
+        return f"tensor<{element}>"
+
+    def array_type(self, element: str, *_: Token) -> str:
+        """An array."""
+        return f"{element}[]"
+
+    def tuple_type(self, _: Token, types: list[str], __: Token) -> str:
+        """A tuple."""
+        return f"({','.join(types)})"
+
+    def graph(self, *parts: Any) -> Graph:
+        """The graph of a file."""
+        _, name, _, inputs, _, _, _, outputs, _, _, body, _ = parts
+        return Graph(
+            str(name),
+            [*map(str, inputs)],
+            [*map(str, outputs)],
+            body,
+            Span(_UNKNOWN, _start(name), _stop(name)),
+        )
+
+    def assignment(self, target: Any, _: Token, value: Any, __: Token) -> Assignment:
+        """A line of a body."""
+        return Assignment(target, value)
+
+    def bare_tuple(self, first: Any, _: Token, more: list[Any]) -> Items:
+        """Targets without brackets."""
+        return _made(Items(first.start, more[-1].stop, [first, *more], True), *more)
+
+    def name(self, token: Token) -> Name:
+        """A name."""
+        return Name(_start(token), _stop(token), str(token))
+
+    def number(self, token: Token) -> Literal:
+        """A number: an integer without a dot and an exponent."""
+        if len(token) > MOST_DIGITS:
+            raise Refused(f"a number of {len(token)} characters; {MOST_DIGITS} are read", token)
+        value = float(token) if any(c in token for c in ".eE") else int(token)
+        return Literal(_start(token), _stop(token), value)
+
+    def text(self, token: Token) -> Literal:
+        """A text in quotes."""
+        return Literal(_start(token), _stop(token), str(token[1:-1]))
+
+    def truth(self, token: Token) -> Literal:
+        """true or false."""
+        return Literal(_start(token), _stop(token), token == "true")
+
+    def no_items(self, first: Token, last: Token) -> Items:
+        """An empty array."""
+        return Items(_start(first), _stop(last), [])
+
+    def array(self, first: Token, items: list[Any], last: Token) -> Items:
+        """An array."""
+        return _made(Items(_start(first), _stop(last), items), *items)
+
+    def tuple(self, first: Token, items: list[Any], last: Token) -> Items:
+        """Targets in round brackets."""
+        return _made(Items(_start(first), _stop(last), items, True), *items)
+
+    def longer_tuple(self, first: Token, item: Any, _: Token, items: list[Any], last: Token) -> Items:
+        """A tuple of two or more."""
+        return _made(Items(_start(first), _stop(last), [item, *items], True), item, *items)
+
+    def choice(self, yes: Any, _: Token, condition: Any, __: Token, no: Any) -> Choice:
+        """`yes if condition else no`."""
+        return _made(Choice(yes.start, no.stop, yes, condition, no), yes, condition, no)
+
+    def binary(self, x: Any, operator: Token, y: Any) -> Binary:
+        """An operator between two operands."""
+        return _made(Binary(x.start, y.stop, str(operator), x, y), x, y)
+
+    less = greater = binary
+
+    def unary(self, operator: Token, x: Any) -> Unary:
+        """An operator before its operand."""
+        return _made(Unary(_start(operator), x.stop, str(operator), x), x)
+
+    def comprehension(self, *parts: Any) -> Comprehension:
+        """An array, item by item."""
+        first, _, iterators, _, result, last = parts
+        return self._each(first, iterators, None, result, last)
+
+    def filtered(self, *parts: Any) -> Comprehension:
+        """An array of those items that a condition lets through."""
+        first, _, iterators, _, condition, _, result, last = parts
+        return self._each(first, iterators, condition, result, last)
+
+    def _each(self, first: Token, iterators: Any, condition: Any, result: Any, last: Token) -> Comprehension:
+        names, sources = [str(n) for n, _ in iterators], [s for _, s in iterators]
+        found = Comprehension(_start(first), _stop(last), names, sources, condition, result)
+        return _made(found, *sources, *([condition] if condition else []), result)
+
+    def iterator(self, name: Token, _: Token, source: Any) -> Any:
+        """A name and what it goes through."""
+        return _Pair((name, source))
+
+    def subscript(self, of: Any, _: Token, index: Any, last: Token) -> Subscript:
+        """An item of an array."""
+        return _made(Subscript(of.start, _stop(last), of, index), of, index)
+
+    def part(self, of: Any, _: Token, low: Any, __: Token, high: Any, last: Token) -> Part:
+        """Some items of an array."""
+        return _made(Part(of.start, _stop(last), of, low, high), *(n for n in (of, low, high) if n))
+
+    def argument(self, value: Any) -> Any:
+        """An argument by position."""
+        return _Pair((None, value))
+
+    def named_argument(self, name: Token, _: Token, value: Any) -> Any:
+        """An argument by name."""
+        return _Pair((name, value))
+
+    def call(self, name: Token, _: Token, arguments: list[Any], last: Token) -> Call:
+        """A call of an operation."""
+        word, kind = str(name).partition("<")[::2]
+        given: list[Any] = []
+        named: dict[str, Any] = {}
+        for key, value in arguments:
+            if key is None and named:
+                raise Refused("an argument by position behind one by name", value)
+            if key is None:
+                given.append(value)
+            elif str(key) in named:
+                raise Refused(f"`{key}` is given twice", key)
+            else:
+                named[str(key)] = value
+        generic = kind.strip(" \t>?=")
+        found = Call(_start(name), _stop(last), word.strip(), generic, given, named)
+        return _made(found, *given, *named.values())
+
+
+class _Pair(tuple):
+    """A tuple that is no token."""
+
+
+def _made(node: Any, *parts: Node) -> Any:
+    """A node that knows its depth.
+
+    Raises:
+        Refused: it is nested too deep.
+    """
+    node.depth = 1 + max((p.depth for p in parts), default=0)
+    if node.depth > DEEPEST:
+        raise Refused(
+            f"nesting deeper than {DEEPEST}", node, "give parts of the expression names of their own"
+        )
+    return node
+
+
+def _start(at: Any) -> int:
+    return (at.start_pos or 0) if isinstance(at, Token) else at.start
+
+
+def _stop(at: Any) -> int:
+    return (at.end_pos or 0) if isinstance(at, Token) else at.stop
