@@ -12,8 +12,8 @@ from importlib.resources import files
 from pathlib import Path
 
 import texpr.nnef.operators  # noqa: F401  fills the table
-from texpr.nnef.operation_declarations import STANDARD, TRACT, declared
 from texpr.nnef.model_files import DECLARING
+from texpr.nnef.operation_declarations import STANDARD, TRACT, declared
 from texpr.nnef.operation_table import OPERATIONS
 from texpr.nnef.syntax.graph_tree import Fragment
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from texpr.graph import Capture, Symbolic
 from texpr.ir.dtypes import BOOL, F32, I64, DType
-from texpr.nnef.operation_declarations import STANDARD, TRACT, declared
 from texpr.nnef.graph_values import Known, Value, evaluated, leaves
-from texpr.nnef.operation_table import OPERATIONS, Operation
 from texpr.nnef.language_arithmetic import binary, repeated, unary
+from texpr.nnef.operation_declarations import STANDARD, TRACT, declared
+from texpr.nnef.operation_table import OPERATIONS, Operation
 from texpr.nnef.syntax.graph_tree import (
     Assignment,
     Binary,

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from texpr.ir.dtypes import BOOL, DTYPES, I64, DType
-from texpr.nnef.model_containers import Container, inside, opened
 from texpr.nnef.graph_evaluation import BUILT_IN, find, refused
 from texpr.nnef.graph_values import Known
+from texpr.nnef.model_containers import Container, inside, opened
 from texpr.nnef.operation_table import OPERATIONS
 from texpr.nnef.syntax.graph_parser import MOST_CHARACTERS, parse_document
 from texpr.nnef.syntax.graph_tree import Call, Document, Fragment, Items, Literal, Name, Node

@@ -71,15 +71,18 @@ class TreeBuilder(Transformer):
         known: dict[str, Fragment] = {}
         for each in fragments:
             known[each.name] = each  # torch-to-nnef writes some twice; they are alike
-        number = version.value
-        if not number.startswith("1."):
-            raise Refused(f"version {number} of NNEF; 1.0 is read", version)
         return Document(
-            number, [[str(w) for w in words] for words in extensions], list(known.values()), graph, _UNKNOWN
+            str(version),
+            [[str(w) for w in words] for words in extensions],
+            list(known.values()),
+            graph,
+            _UNKNOWN,
         )
 
     def version_number(self, _: Token, number: Token, __: Token) -> Token:
         """The version of a file."""
+        if not number.startswith("1."):
+            raise Refused(f"version {number} of NNEF; 1.0 is read", number)
         return number
 
     def fragment(self, *parts: Any) -> Fragment:
