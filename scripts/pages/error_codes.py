@@ -314,7 +314,7 @@ CODES: dict[str, dict[str, Code]] = {
         "nnef": Code(
             "A model in NNEF cannot be read, or uses what texpr does not have.",
             "import pathlib\n\npathlib.Path('model').mkdir()\n"
-            "pathlib.Path('model/graph.nnef').write_text('version 2.0;')\n"
+            "pathlib.Path('model/graph.nnef').write_text('version 2.0; graph g() -> () {}')\n"
             "tx.nnef.load('model')",
         )
     },

@@ -38,8 +38,8 @@ UNARY = {
 }  # fmt: skip
 BINARY = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "pow": np.power,
-   
-    "min": np.minimum, "max": np.maximum, "lt": np.less, "gt": np.greater, "le": np.less_equal, "ge": np.greater_equal,
+    "min": np.minimum, "max": np.maximum, "lt": np.less, "gt": np.greater, "le": np.less_equal,
+    "ge": np.greater_equal,
     "eq": np.equal, "ne": np.not_equal,
 }  # fmt: skip
 
