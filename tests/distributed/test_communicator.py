@@ -15,6 +15,7 @@ import texpr as tx
 from tests.distributed.thread_world import run_ranks
 from texpr import distributed as dist
 from texpr import nn
+from texpr.distributed.core_shares import share_of
 
 FLOATS = ("float32", "float64", "float16", ml_dtypes.bfloat16)
 NUMBERS = (*FLOATS, "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -174,6 +175,50 @@ def test_collectives_inside_of_traced_functions_are_refused():
     assert str(error.value).startswith(
         "error[symbolic]: allreduce of a value that a traced function computes"
     )
+
+
+@pytest.mark.parametrize(
+    "name, help",
+    [
+        ("all_reduce", "did you mean `comm.allreduce(a)`?"),
+        ("Get_rank", "did you mean `comm.rank`?"),
+        ("allreduc", "did you mean `allreduce`?"),
+    ],
+)
+def test_names_of_other_libraries(name, help):
+    with pytest.raises(AttributeError) as error:
+        getattr(dist.Communicator(), name)
+    assert str(error.value) == f"Communicator has no `{name}`: {help}"
+
+
+@pytest.mark.parametrize(
+    "name, help",
+    [
+        ("allreduce", "it is a method: `comm = dist.init()`, `comm.allreduce(a)`"),
+        ("DistributedDataParallel", "did you mean `nn.Trainer(..., comm=comm)`?"),
+        ("FSDP", "every rank holds all parameters"),
+    ],
+)
+def test_names_of_other_libraries_in_the_package(name, help):
+    with pytest.raises(AttributeError) as error:
+        getattr(dist, name)
+    assert str(error.value).endswith(f"has no `{name}`: {help}")
+
+
+@pytest.mark.parametrize(
+    "machines, shares",
+    [
+        ([("a", range(4), 4)] * 2, [2, 2]),
+        ([("a", range(4), 4)] * 3, [1, 1, 1]),
+        ([("a", (0, 1), 2), ("a", (2, 3), 2)], [2, 2]),
+        ([("a", range(8), 8), ("b", range(4), 4)], [8, 4]),
+        ([("a", range(64), 4)] * 2, [2, 2]),
+        ([("a", (0,), 1)] * 2, [1, 1]),
+    ],
+    ids=["shared", "three on four", "pinned", "two machines", "a quota", "one core"],
+)
+def test_each_rank_uses_its_share_of_the_cores(machines, shares):
+    assert [share_of(machines, rank) for rank in range(len(machines))] == shares
 
 
 def test_truth_values():

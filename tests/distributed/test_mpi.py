@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 
-from tests.distributed.mpi_world import ROOT, launch, needs_mpi
+from tests.distributed.mpi_world import LIMIT, PROGRAMS, ROOT, launch, needs_mpi
+from texpr.distributed.mpiexec import find_mpiexec, superuser
 
 pytestmark = needs_mpi
 
@@ -35,6 +40,20 @@ def test_one_rank_that_fails_ends_all(how: str):
     assert found.returncode == status, found.stderr
     assert said in found.stderr and "went on" not in found.stdout
     assert how in ("exit", "kill") or "Traceback (most recent call last):" in found.stderr
+
+
+def test_an_error_ends_all_without_the_launcher():
+    """`mpiexec python train.py`, without `-m mpi4py`: `dist.init()` sees to it."""
+    root = ["--allow-run-as-root"] if superuser() else []
+    command = [find_mpiexec(), *root, "--oversubscribe", "-n", "2", sys.executable]
+    found = subprocess.run(
+        [*command, str(PROGRAMS / "failing.py"), "raise"],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert found.returncode == 1 and "ValueError: rank 1 fails" in found.stderr
 
 
 def test_restarts_go_on_from_the_last_checkpoint(tmp_path):

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import pytest
 
+import texpr as tx
+from tests.distributed.mpi_world import ROOT
 from texpr.__main__ import main
-from texpr.distributed import DistributedError
+from texpr.distributed import DistributedError, start
 from texpr.distributed.mpiexec import Launch, command_of, find_mpiexec, kind_of, share_of_cores
 
 PYTHON = [sys.executable, "-m", "mpi4py"]
@@ -118,6 +122,27 @@ def test_numbers_that_make_no_sense(arguments, capsys):
     with pytest.raises(SystemExit) as end:
         main(["launch", *arguments, "train.py"])
     assert end.value.code == 2
+
+
+def test_a_world_of_one_imports_no_mpi():
+    code = "import sys; from texpr import distributed as d; d.init().allreduce(1.0); print('mpi4py' in sys.modules)"
+    clean = {n: v for n, v in os.environ.items() if not n.startswith(("OMPI_", "PMI", "MPI_"))}
+    clean["PYTHONPATH"] = str(ROOT)
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=clean, timeout=60)
+    assert (found.stdout, found.stderr) == ("False\n", "")
+
+
+def test_a_launched_program_without_mpi4py_is_no_world_of_one(monkeypatch):
+    """Else each rank would train on all data, and write over the files of the others."""
+    monkeypatch.setitem(sys.modules, "mpi4py", None)
+    monkeypatch.delitem(sys.modules, "mpi4py.MPI", raising=False)
+    monkeypatch.setenv("PMIX_RANK", "0")
+    monkeypatch.setattr(start, "_current", None)
+    with pytest.raises(tx.MissingExtra) as error:
+        start.init()
+    assert str(error.value) == (
+        'error[import]: dist.init() of several ranks needs mpi4py\n  help: pip install "texpr[mpi]"'
+    )
 
 
 def test_restarts(monkeypatch, tmp_path, capfd):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from texpr.distributed.elsewhere_names import MODULE
 from texpr.support.late import offer_late
 from texpr.support.suggest import suggest_names
 
@@ -29,5 +30,5 @@ __all__ = [
     "init",
 ]
 
-suggest_names(__name__)
+suggest_names(__name__, MODULE)
 offer_late(__name__)

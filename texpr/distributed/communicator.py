@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from texpr.distributed.communication_thread import CommunicationThread
+from texpr.distributed.elsewhere_names import COMMUNICATOR
 from texpr.distributed.flat_arrays import check_reduction, computed, given, in_order, rounded_back
 from texpr.distributed.rank_checks import (
     DistributedError,
@@ -22,9 +23,11 @@ from texpr.distributed.rank_checks import (
     header_of,
 )
 from texpr.support.errors import CallError
+from texpr.support.suggest import suggests
 from texpr.support.tracebacks import boundary
 
 
+@suggests(COMMUNICATOR)
 class Communicator:
     """Base of communicators: `size` processes, of which this one is number `rank`.
 

@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from texpr.distributed.communicator import Communicator
+from texpr.distributed.core_shares import use_own_share
 from texpr.distributed.mpi_communicator import MPICommunicator
 from texpr.support.errors import CallError
 
@@ -29,7 +30,8 @@ def init(backend: Any = None, *, timeout: float = 1800.0) -> Communicator:
     of one, without an import of MPI.
 
     Later calls without a backend give the same communicator. Where ranks are several, an error that
-    nobody catches ends all of them.
+    nobody catches ends all of them, and each uses its share of the machine's cores, unless
+    `TEXPR_THREADS` or `tx.options(threads=...)` says how many.
 
     Args:
         backend: "mpi" for MPI in any case; a communicator of mpi4py, or a `Communicator` of one's
@@ -49,6 +51,7 @@ def init(backend: Any = None, *, timeout: float = 1800.0) -> Communicator:
     if backend is None and _current is not None:
         return _current
     _current = _made(backend, timeout)
+    use_own_share(_current)
     return _current
 
 
