@@ -128,7 +128,9 @@ def test_a_world_of_one_imports_no_mpi():
     code = "import sys; from texpr import distributed as d; d.init().allreduce(1.0); print('mpi4py' in sys.modules)"
     clean = {n: v for n, v in os.environ.items() if not n.startswith(("OMPI_", "PMI", "MPI_"))}
     clean["PYTHONPATH"] = str(ROOT)
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=clean, timeout=60)
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=clean, timeout=60
+    )
     assert (found.stdout, found.stderr) == ("False\n", "")
 
 

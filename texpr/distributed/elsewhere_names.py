@@ -12,7 +12,12 @@ CALLS = {
     **meant("comm.gather_object(o)", "all_gather_object", "allgather_object"),
     **meant("comm.broadcast_object(o)", "broadcast_object_list"),
     **meant("comm.barrier(timeout=60)", "monitored_barrier", "Barrier"),
-    **said("ranks have no messages for one other rank; `comm.gather_object(o)` is for all", "send", "recv", "isend"),
+    **said(
+        "ranks have no messages for one other rank; `comm.gather_object(o)` is for all",
+        "send",
+        "recv",
+        "isend",
+    ),
 }
 COMMUNICATOR = {
     **CALLS,
@@ -21,25 +26,30 @@ COMMUNICATOR = {
     **meant("comm.is_main", "is_main_process", "is_local_main_process"),
 }
 MODULE = {
-    **{name: f"it is a method: `comm = dist.init()`, `{text}`" for name, text in {
-        "allreduce": "comm.allreduce(a)",
-        "allgather": "comm.allgather(a)",
-        "broadcast": "comm.broadcast(a)",
-        "reduce_scatter": "comm.reduce_scatter(a)",
-        "barrier": "comm.barrier(timeout=60)",
-        "broadcast_object": "comm.broadcast_object(o)",
-        "gather_object": "comm.gather_object(o)",
-        "compare": "comm.compare(what, text)",
-        "rank": "comm.rank",
-        "size": "comm.size",
-    }.items()},
+    **{
+        name: f"it is a method: `comm = dist.init()`, `{text}`"
+        for name, text in {
+            "allreduce": "comm.allreduce(a)",
+            "allgather": "comm.allgather(a)",
+            "broadcast": "comm.broadcast(a)",
+            "reduce_scatter": "comm.reduce_scatter(a)",
+            "barrier": "comm.barrier(timeout=60)",
+            "broadcast_object": "comm.broadcast_object(o)",
+            "gather_object": "comm.gather_object(o)",
+            "compare": "comm.compare(what, text)",
+            "rank": "comm.rank",
+            "size": "comm.size",
+        }.items()
+    },
     **CALLS,
     **meant("dist.init().rank", "get_rank"),
     **meant("dist.init().size", "get_world_size", "world_size"),
     **meant("dist.init()", "init_process_group", "initialize", "Accelerator"),
     **meant("nn.Trainer(..., comm=comm)", "DistributedDataParallel", "DDP", "DistributedOptimizer"),
     **meant("nn.data.DataLoader(..., shard=comm)", "DistributedSampler", "scatter_dataset"),
-    **said("every rank holds all parameters", "FullyShardedDataParallel", "FSDP", "fully_shard", "DeviceMesh"),
+    **said(
+        "every rank holds all parameters", "FullyShardedDataParallel", "FSDP", "fully_shard", "DeviceMesh"
+    ),
     **said(
         "a world keeps its size; `python -m texpr launch --restarts 3` goes on from the last checkpoint",
         "elastic",
