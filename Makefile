@@ -8,7 +8,7 @@ THREADS ?= 1,2
 BATCHES ?= 1,8
 EXAMPLES ?= 5
 
-.PHONY: venv array-api test test-all check arm demo examples litmus compilers gradients peers bench-peers bench-x86 bench-train bench-models bench-pretrained bench-polybench benchmarks reference docs links notebooks gpu fuzz fuzz-properties mutants verdicts ulp dist matrix bridges models changelog release-tools clean
+.PHONY: venv array-api test test-all check arm demo examples litmus compilers gradients peers bench-peers bench-x86 pt2 bench-train bench-models bench-pretrained bench-polybench benchmarks reference docs links notebooks gpu fuzz fuzz-properties mutants verdicts ulp dist matrix bridges models changelog release-tools clean
 venv: $(VENV)/.installed
 
 $(VENV)/.installed: pyproject.toml
@@ -110,6 +110,10 @@ bench-pretrained: .models/.installed
 	.bench-peers/bin/python -m pip install --quiet torchvision transformers
 	touch $@
 
+# Networks that PyTorch exports, read without it:  make pt2 ONLY=resnet18,gpt2
+pt2: venv bench-peers .bench-peers/.models
+	$(BIN)/python scripts/pt2_networks.py --torch .bench-peers/bin/python --only '$(ONLY)'
+
 # The pages in docs/benchmarks, on a machine without other work:  make benchmarks PAGES="first costs"
 benchmarks: venv bench-peers .bench-peers/.models
 	PYTHONPATH=. $(BIN)/python scripts/benchmarks.py $(PAGES)
@@ -120,7 +124,7 @@ bench-polybench: venv
 
 # Every page that is written from the code, in order; each generator alone is in AGENTS.md.
 reference: venv
-	for each in layout costs support onnx_operators nnef_operations steps loop_pictures operators; do PYTHONPATH=. $(BIN)/python scripts/$$each.py || exit 1; done
+	for each in layout costs support onnx_operators pt2_operators nnef_operations steps loop_pictures operators; do PYTHONPATH=. $(BIN)/python scripts/$$each.py || exit 1; done
 	for each in reference pages; do $(BIN)/python -m scripts.$$each || exit 1; done
 
 # The site, offline, in build/site; anything Sphinx warns of is an error.

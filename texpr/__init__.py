@@ -211,6 +211,7 @@ _PARTS = frozenset(
         "ops",
         "passes",
         "poly",
+        "pt2",
         "runtime",
         "schedule",
         "support",

@@ -318,6 +318,13 @@ CODES: dict[str, dict[str, Code]] = {
             "tx.nnef.load('model')",
         )
     },
+    "Archives of PyTorch": {
+        "pt2": Code(
+            "An archive of `torch.export` is damaged, or has what texpr does not read. The class is "
+            "`CheckpointError`; for operators it is `tx.pt2.UnknownOperators`.",
+            "tx.pt2.load(b'')",
+        )
+    },
     "ONNX": {
         "onnx": Code(
             "A model cannot be read, or a program has what ONNX lacks.",

@@ -29,6 +29,7 @@ NEEDS = {
     "docs/guide/editors.md": "pygments",
     "docs/guide/inside_jax.md": "jax",  # `make bridges` runs these
     "docs/guide/inside_torch.md": "torch",
+    "docs/guide/pytorch_archives.md": "torch",
 }
 """Packages that pages use."""
 DEFINED = {

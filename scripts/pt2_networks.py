@@ -1,0 +1,87 @@
+"""Networks of torchvision and transformers, exported by PyTorch and read by `tx.pt2.load`: a row for
+each with the worst error of a result, relative to how much results differ between the two images or
+texts of the batch.
+
+    python scripts/pt2_networks.py --torch PYTHON [--only NAME,...] [--folder FOLDER]
+
+PyTorch runs in an environment of its own, by `scripts/peers/pt2_torch.py`. 1 if an error is above
+1e-4, or a network is not read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+import texpr as tx  # noqa: E402
+from tests.pt2.programs import leaves, nested_arguments  # noqa: E402
+
+BOUND = 1e-4
+NAMES = (
+    "resnet18 resnet50 mobilenet_v2 mobilenet_v3_small efficientnet_b0 squeezenet1_1 shufflenet_v2_x1_0 "
+    "convnext_tiny inception_v3 densenet121 googlenet vgg11 alexnet swin_t vit_b_16 mnasnet1_0 "
+    "regnet_y_400mf bert gpt2"
+).split()
+
+
+def error(path: Path) -> tuple[int, float]:
+    """Nodes of an archive, and the worst relative error of its results."""
+    with np.load(path.with_suffix(".npz")) as data:
+        arrays = dict(data)
+    model = tx.pt2.load(path)
+    args, kwargs, wanted = nested_arguments(arrays)
+    found = list(leaves(model(*args, **kwargs)).values())
+    worst = 0.0
+    for f, w in zip(found, wanted.values(), strict=True):
+        scale = np.abs(w - w.mean(0)).max() if w.ndim else 1.0
+        worst = max(worst, float(np.abs(f - w).max() / scale))
+    return model.nodes, worst
+
+
+def row(python: str, folder: Path, name: str) -> tuple[str, bool]:
+    """A line of the table, and True if the network is right."""
+    script = ROOT / "scripts" / "peers" / "pt2_torch.py"
+    path = folder / f"{name}.pt2"
+    if not path.exists():
+        made = subprocess.run([python, script, "networks", folder, name], capture_output=True, text=True)
+        if made.returncode:
+            return f"{name:22} not exported: {made.stderr.strip().splitlines()[-1]}", False
+    begun = time.perf_counter()
+    try:
+        nodes, worst = error(path)
+    except tx.Error as refused:
+        return f"{name:22} {refused}", False
+    seconds = time.perf_counter() - begun
+    return f"{name:22} {nodes:5} nodes  error {worst:.1e}  {seconds:6.1f} s with compiling", worst <= BOUND
+
+
+def main() -> int:
+    """Print the table; 1 if a network is wrong."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--torch", required=True, help="a Python with torch, torchvision and transformers")
+    parser.add_argument("--only", default="", help="names, separated by commas")
+    parser.add_argument("--folder", help="where archives are kept")
+    given = parser.parse_args()
+    names, good = [n for n in given.only.split(",") if n] or NAMES, 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            text, right = row(given.torch, Path(given.folder or folder), name)
+            print(text, flush=True)
+            good += right
+    print(f"{good} of {len(names)} networks within {BOUND:g}")
+    return 0 if good == len(names) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
