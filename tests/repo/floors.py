@@ -24,15 +24,10 @@ FLOORS: dict[str, int] = {
     "nn": 9,
     "nnef": 10,
     "onnx": 10,
+    "pt2": 10,
     "bridges": 10,
     "tools": 11,
     "__main__": 11,
-    "nn": 8,
-    "onnx": 9,
-    "pt2": 9,
-    "bridges": 9,
-    "tools": 10,
-    "__main__": 10,
 }
 """A part imports only from lower floors; parts on one floor do not know each other.
 `texpr/__init__.py` is above them all.
