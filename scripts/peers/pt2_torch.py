@@ -16,6 +16,7 @@ import sys
 import warnings
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -49,7 +50,8 @@ class Layers(nn.Module):
         self.b, self.g, self.i = nn.BatchNorm2d(6), nn.GroupNorm(2, 6), nn.InstanceNorm2d(6, affine=True)
         self.l, self.r, self.f = nn.LayerNorm(8), nn.RMSNorm(8), nn.Linear(8, 5)
         self.local, self.d = nn.LocalResponseNorm(3), nn.Dropout(0.5)
-        self.b.running_mean.uniform_(-1, 1), self.b.running_var.uniform_(0.5, 2)
+        self.b.running_mean.uniform_(-1, 1)
+        self.b.running_var.uniform_(0.5, 2)
 
     def forward(self, x):
         h = self.c2(x)
@@ -179,6 +181,16 @@ def leaves(value, name: str = "") -> dict[str, np.ndarray]:
     return {} if value is None else {name: np.asarray(value)}
 
 
+def write_arrays(file, args, kwargs, results) -> None:
+    """Arguments and results by their places."""
+    arrays: dict[str, Any] = {
+        **leaves(args, "args"),
+        **leaves(kwargs, "kwargs"),
+        **leaves(results, "results"),
+    }
+    np.savez(file, **arrays)
+
+
 def write_small(path: Path) -> None:
     """The data of the tests."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as file:
@@ -188,12 +200,7 @@ def write_small(path: Path) -> None:
             file.writestr(f"{name}_core.pt2", slim(saved(program.run_decompositions())))
             arrays = io.BytesIO()
             copies = [a.clone() if isinstance(a, torch.Tensor) else a for a in args]
-            np.savez(
-                arrays,
-                **leaves(args, "args"),
-                **leaves(kwargs, "kwargs"),
-                **leaves(module(*copies, **kwargs), "results"),
-            )
+            write_arrays(arrays, args, kwargs, module(*copies, **kwargs))
             file.writestr(f"{name}.npz", arrays.getvalue())
             print(name, len(program.graph.nodes), flush=True)
 
@@ -210,6 +217,9 @@ def network(name: str):
     for module in model.modules():
         if isinstance(module, nn.BatchNorm2d):
             module.momentum = 1.0  # statistics of the data: results of many layers depend on the image
+    for parameter in model.parameters():
+        if parameter.ndim == 2 and not parameter.any():
+            nn.init.normal_(parameter, std=0.02)  # a head that begins as zeros
     model.train()
     with torch.no_grad():
         model(torch.randn(4, 3, side, side))
@@ -249,12 +259,7 @@ def write_networks(folder: Path, names: list[str]) -> None:
         with torch.no_grad():
             result, program = module(*args, **kwargs), torch.export.export(module, args, kwargs)
         (folder / f"{name}.pt2").write_bytes(saved(program))
-        np.savez(
-            folder / f"{name}.npz",
-            **leaves(args, "args"),
-            **leaves(kwargs, "kwargs"),
-            **leaves(result, "results"),
-        )
+        write_arrays(folder / f"{name}.npz", args, kwargs, result)
         print(name, flush=True)
 
 

@@ -294,10 +294,10 @@ def _nesting(at: Json, depth: int) -> Nesting:
     if depth > DEEPEST:
         raise at.refuse(f"containers are nested deeper than {DEEPEST}")
     children = tuple(_nesting(c, depth + 1) for c in at["children_spec"])
-    kind = at["type"].value
-    if kind is None:
+    if at["type"].value is None:
         return Nesting("leaf", (), ())
-    found: str = _CONTAINERS.get(at["type"].as_(str), kind)
+    kind: str = at["type"].as_(str)
+    found = _CONTAINERS.get(kind, kind)
     keys = _keys(at["context"].value, len(children)) if found not in ("tuple", "list") else ()
     if found == "dict" and len(keys) != len(children):
         raise at["context"].refuse(f"{len(children)} values need as many keys")
