@@ -8,7 +8,7 @@ on arrays it is compiled, its parameters and buffers have the names of the PyTor
 * `json_reading`: values of a JSON document that know where they stand; `program_text`: the document
   as graphs, nodes and arguments.
 * `converters_of_aten`: the table of operators; `aten`: its entries, by subject.
-* `conversion`: nodes of a graph become operators of a program that is captured. Sizes are numbers
+* `aten_conversion`: nodes of a graph become operators of a program that is captured. Sizes are numbers
   then: there is one program for each shape of the inputs.
 * `exported_module`: the module.
 """

@@ -8,7 +8,7 @@ from typing import Any
 from texpr import ops
 from texpr.graph import Symbolic
 from texpr.ir.dtypes import BOOL, DType
-from texpr.pt2.conversion import Call
+from texpr.pt2.aten_conversion import Call
 from texpr.pt2.converters_of_aten import aten
 from texpr.pt2.element_texts import alike, as_float, each, number, promoted
 

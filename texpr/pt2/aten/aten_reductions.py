@@ -9,7 +9,7 @@ import numpy as np
 
 from texpr import ops
 from texpr.ir.dtypes import BOOL, I64, DType
-from texpr.pt2.conversion import Call
+from texpr.pt2.aten_conversion import Call
 from texpr.pt2.converters_of_aten import aten
 from texpr.pt2.element_texts import as_float
 

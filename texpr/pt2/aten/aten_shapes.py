@@ -10,7 +10,7 @@ import numpy as np
 from texpr import ops
 from texpr.graph import Symbolic
 from texpr.graph.lazy import concat, stack
-from texpr.pt2.conversion import Call
+from texpr.pt2.aten_conversion import Call
 from texpr.pt2.converters_of_aten import aten
 from texpr.pt2.element_texts import alike, each
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from texpr.graph import Symbolic
 from texpr.ir.dtypes import BOOL
-from texpr.pt2.conversion import Call
+from texpr.pt2.aten_conversion import Call
 from texpr.pt2.converters_of_aten import aten
 from texpr.pt2.program_text import Graph
 from texpr.support.errors import CallError

@@ -6,7 +6,7 @@ from math import floor
 from typing import Any
 
 from texpr import nn, ops
-from texpr.pt2.conversion import Call
+from texpr.pt2.aten_conversion import Call
 from texpr.pt2.converters_of_aten import aten
 
 
