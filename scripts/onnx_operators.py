@@ -14,6 +14,7 @@ import texpr.onnx.operators  # noqa: F401  fills the table of converters
 from texpr.onnx.converters import CONVERTERS, DOMAINS, NEWEST, OLDEST, Converter
 from texpr.onnx.element_types import FROM_ONNX, OTHERS
 from texpr.onnx.model_export import OLDEST_WRITTEN
+from texpr.onnx.narrow_types import NARROW
 from texpr.onnx.writing.layers import NAMES
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "onnx.md"
@@ -134,6 +135,8 @@ def page() -> str:
         *written_operators(),
         "\n## Element types\n\nRead and written:\n",
         *grid([str(t) for t in FROM_ONNX.values()]),
+        "\nRead:\n",
+        *grid([t.name for t in NARROW.values()]),
         "\nRefused:\n",
         *grid(list(OTHERS.values())),
     ]

@@ -26,6 +26,7 @@ class Converter:
         kept: positions of inputs which training does not change, such as running statistics.
         control: it runs subgraphs, or takes inputs as they are instead of as tensors.
         random: it may draw random numbers.
+        narrow: it takes tensors of narrow types as they are.
         inferred: ONNX's inference of shapes has to accept a node. It refuses Range of vectors of
             one element, which ONNX's own functions have, and windows of no elements, knows no
             optionals, and some versions of it end the process on a Split that is wrong.
@@ -36,6 +37,7 @@ class Converter:
     kept: tuple[int, ...] = ()
     control: bool = False
     random: bool = False
+    narrow: bool = False
     inferred: bool = True
 
 
@@ -50,6 +52,7 @@ def converter(
     kept: Sequence[int] = (),
     control: bool = False,
     random: bool = False,
+    narrow: bool = False,
     inferred: bool = True,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Enter a function in the table."""
@@ -58,7 +61,7 @@ def converter(
         for name in names:
             assert (domain, name) not in CONVERTERS, f"{name} has a converter already"
             CONVERTERS[domain, name] = Converter(
-                function, tuple(known), tuple(kept), control, random, inferred
+                function, tuple(known), tuple(kept), control, random, narrow, inferred
             )
         return function
 

@@ -20,6 +20,7 @@ from texpr.ir.dtypes import (
     U64,
     DType,
 )
+from texpr.onnx.narrow_types import NARROW, NarrowType
 
 FROM_ONNX: dict[int, DType] = {
     1: F32,
@@ -38,26 +39,26 @@ FROM_ONNX: dict[int, DType] = {
     17: F8E4M3,
     19: F8E5M2,
 }
-"""By the number of onnx.TensorProto.DataType. Texts, complex numbers and other numbers of 8 bits
-or less are not here.
+"""By the number of onnx.TensorProto.DataType. `NARROW` has other numbers of 8 bits or less; texts and
+complex numbers are not here.
 """
 TO_ONNX = {t: number for number, t in FROM_ONNX.items()}
-OTHERS = {
-    8: "string",
-    14: "complex64",
-    15: "complex128",
-    18: "float8e4m3fnuz",
-    20: "float8e5m2fnuz",
-    21: "uint4",
-    22: "int4",
-    23: "float4e2m1",
-    24: "float8e8m0",
-    25: "uint2",
-    26: "int2",
-}
+OTHERS = {8: "string", 14: "complex64", 15: "complex128"}
 """Names of types that texpr does not have."""
 
 
 def name_of(number: int) -> str:
     """The name of an element type of ONNX."""
-    return FROM_ONNX[number].name if number in FROM_ONNX else OTHERS.get(number, str(number))
+    found = FROM_ONNX.get(number) or NARROW.get(number)
+    return OTHERS.get(number, str(number)) if found is None else found.name
+
+
+def number_of(t: DType | NarrowType) -> int:
+    """The number of an element type in ONNX."""
+    return TO_ONNX[t] if isinstance(t, DType) else t.number
+
+
+def bytes_in_file(number: int, count: int) -> int:
+    """Bytes of so many elements; those of less than 8 bits share bytes."""
+    bits = FROM_ONNX[number].bits if number in FROM_ONNX else NARROW[number].bits
+    return (count * bits + 7) // 8

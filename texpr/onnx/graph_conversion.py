@@ -15,10 +15,11 @@ from texpr.ir.expr import Tensor
 from texpr.ir.interpreter.tensor import interpret
 from texpr.onnx.converters import find
 from texpr.onnx.element_types import FROM_ONNX, name_of
+from texpr.onnx.narrow_types import Narrow
 from texpr.onnx.onnx_package import library
 from texpr.onnx.read import array_of, definition, dense, opsets
 from texpr.onnx.validation import check_node, type_of
-from texpr.onnx.values import Known, NeedsValue, Value
+from texpr.onnx.values import Known, NeedsValue, Value, is_known, tensor_of
 from texpr.support.errors import CallError, CheckpointError, Error, ResourceError
 
 INTERPRETED = 256
@@ -193,6 +194,8 @@ class Run:
                     self.capture.constant(value.array, "constant", value.dtype),
                 )
             return self._constants[id(value)][1]
+        if isinstance(value, Narrow):
+            return Narrow(self.tensor(value.tensor), value.dtype)
         return [self.tensor(v) for v in value] if isinstance(value, list) else value
 
     def seed(self, stream: float | None) -> Symbolic:
@@ -204,6 +207,7 @@ class Run:
 
     def origins(self, value: Value) -> tuple[list[str], list[str]]:
         """Names of the model's inputs, and of its parameters, that a tensor is computed from."""
+        value = tensor_of(value)
         if not isinstance(value, Symbolic):
             return [], []
         reached = self.capture.reached(value.tensor)
@@ -285,9 +289,12 @@ class Run:
             return self._defined(node)
         if found.control:
             return _outputs(found.convert(node, *node.values))
-        if all(v is None or isinstance(v, Known) for v in node.values):
-            return self._folded(node, found.convert)
-        return _outputs(found.convert(node, *map(self.tensor, node.values)))
+        convert = found.convert
+        if not found.narrow and any(isinstance(v, Narrow) for v in node.values):
+            convert = _of_bytes(node, convert)
+        if all(map(is_known, node.values)):
+            return self._folded(node, convert)
+        return _outputs(convert(node, *map(self.tensor, node.values)))
 
     def _folded(self, node: Node, convert: Any) -> Sequence[Value]:
         """The outputs of a node of constants, computed now."""
@@ -295,9 +302,10 @@ class Run:
         node.run = inner
         with inner.capture:
             results = _outputs(convert(node, *map(inner.tensor, node.values)))
-        symbols = [r for r in results if isinstance(r, Symbolic)]
-        values = iter(evaluated(inner.capture, symbols))
-        return [next(values) if isinstance(r, Symbolic) else r for r in results]
+        bare: list[Any] = [tensor_of(r) for r in results]
+        values = iter(evaluated(inner.capture, [b for b in bare if isinstance(b, Symbolic)]))
+        bare = [next(values) if isinstance(b, Symbolic) else b for b in bare]
+        return [Narrow(b, r.dtype) if isinstance(r, Narrow) else b for r, b in zip(results, bare)]
 
     def function(self, function: Any, node: Node) -> Sequence[Value]:
         """The outputs of a node that a function defines."""
@@ -325,6 +333,23 @@ class Run:
         completed.attribute.extend([a.default_value for a in missing])
         node.proto = completed
         return self.function(body, node)
+
+
+_MOVED = {"Identity", "Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Pad"}
+"""Operators that take narrow types and compute nothing."""
+
+
+def _of_bytes(node: Node, convert: Any) -> Any:
+    """A converter of tensors whose elements are moved, for those of a narrow type."""
+    if node.op not in _MOVED:
+        raise node.refuse(f"elements of {next(v.dtype for v in node.values if isinstance(v, Narrow))}")
+    kind = next(v.dtype for v in node.values if isinstance(v, Narrow))
+
+    def converted(node: Node, *values: Any) -> Any:
+        results: Any = _outputs(convert(node, *map(tensor_of, values)))
+        return tuple(Narrow(r, kind) for r in results)
+
+    return converted
 
 
 def _outputs(results: Any) -> Sequence[Value]:

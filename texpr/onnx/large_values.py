@@ -21,7 +21,7 @@ from typing import IO, Any
 import numpy as np
 
 from texpr.ir.dtypes import numpy_dtype
-from texpr.onnx.element_types import FROM_ONNX
+from texpr.onnx.element_types import FROM_ONNX, bytes_in_file, name_of
 from texpr.onnx.onnx_package import library
 from texpr.runtime.slabs import Given, given
 from texpr.support.errors import CheckpointError
@@ -167,10 +167,10 @@ def _changed(path: Path) -> CheckpointError:
 
 def wrong_length(tensor: Any, length: int) -> CheckpointError:
     """The error of a tensor whose values are not as many bytes as its dimensions say."""
-    dtype = FROM_ONNX[tensor.data_type]
+    needed = bytes_in_file(tensor.data_type, prod(tensor.dims))
     return CheckpointError(
-        f"the tensor `{tensor.name}` of {dtype.name}{list(tensor.dims)} needs "
-        f"{prod(tensor.dims) * dtype.bytes:,} bytes and has {length:,}",
+        f"the tensor `{tensor.name}` of {name_of(tensor.data_type)}{list(tensor.dims)} needs "
+        f"{needed:,} bytes and has {length:,}",
         code="onnx",
         help="export or download the model again",
     )

@@ -16,8 +16,9 @@ from texpr.onnx.constant_weights import with_initializers
 from texpr.onnx.converters import find
 from texpr.onnx.element_types import FROM_ONNX
 from texpr.onnx.graph_conversion import Run, evaluated
-from texpr.onnx.read import all_nodes, array_of, opsets, read_model, without_data
-from texpr.onnx.values import Known, NeedsValue, NoTensors, Nothing
+from texpr.onnx.narrow_types import NARROW, Narrow
+from texpr.onnx.read import all_nodes, array_of, elem_type, opsets, read_model, without_data
+from texpr.onnx.values import Known, NeedsValue, NoTensors, Nothing, tensor_of
 from texpr.support.errors import CallError, CheckpointError
 from texpr.support.frozen_dataclass import frozen
 from texpr.support.tracebacks import boundary
@@ -96,9 +97,10 @@ class OnnxModel(Module):
             raise CallError(f"the model has no dimensions {', '.join(unknown)}", code="onnx")
         self.inputs = tuple(i.name for i in self._declared)
         self.outputs = tuple(v.name for v in proto.graph.output)
+        self._narrow = {v.name: NARROW[t] for v in proto.graph.output if (t := elem_type(v)) in NARROW}
         self._static: set[str] = set()
         self._decisive: set[str] = set()
-        self._constants: dict[str, Known] = {}
+        self._constants: dict[str, Known | Narrow] = {}
         self._seeds: dict[float | None, str] = {}
         self._register(proto, path)
         self.eval()
@@ -108,7 +110,7 @@ class OnnxModel(Module):
         self._add_seeds(proto)
         for t in proto.graph.initializer:
             value = array_of(t, path)
-            if not value.dtype.is_float or t.name in constants:
+            if isinstance(value, Narrow) or not value.dtype.is_float or t.name in constants:
                 self._constants[t.name] = value
             elif t.name in kept:
                 self._buffers[t.name] = Buffer(value.array, True, t.name, value.dtype)
@@ -137,8 +139,10 @@ class OnnxModel(Module):
         given = self._bound([v for v in inputs if not isinstance(v, _Decided)], named)
         while True:
             try:
-                return self._computed(
-                    [_known(v) if name in self._static else v for name, v in zip(self.inputs, given)]
+                return self._readable(
+                    self._computed(
+                        [_known(v) if name in self._static else v for name, v in zip(self.inputs, given)]
+                    )
                 )
             except NeedsValue as need:
                 names = set(need.inputs) - self._static
@@ -149,6 +153,17 @@ class OnnxModel(Module):
                     raise
                 self._static |= names
                 self._decisive |= weights
+
+    def _readable(self, results: Any) -> Any:
+        """Arrays of narrow types as those of ml_dtypes."""
+        if not self._narrow:
+            return results
+        several = results if isinstance(results, tuple) else (results,)
+        read = tuple(
+            self._narrow[n].readable(y) if n in self._narrow and isinstance(y, np.ndarray) else y
+            for n, y in zip(self.outputs, several)
+        )
+        return read if isinstance(results, tuple) else read[0]
 
     def _computed(self, given: Sequence[Any]) -> Any:
         variables = {**self._parameters, **self._buffers}
@@ -162,7 +177,7 @@ class OnnxModel(Module):
             return super().__call__(*given, *([values] if self._decisive else []))
         capture = Capture("model")
         with capture:
-            results = self._results(capture, given, values)
+            results = [tensor_of(r) for r in self._results(capture, given, values)]
         found = iter(evaluated(capture, [r for r in _flat(results) if isinstance(r, Symbolic)]))
         arrays = [_array(r, found) for r in results]
         return arrays[0] if len(arrays) == 1 else tuple(arrays)
@@ -177,7 +192,8 @@ class OnnxModel(Module):
             next((x.capture for x in given if isinstance(x, Symbolic)), None) or active_capture.get()
         )
         assert capture is not None
-        results = [self._as_result(capture, r) for r in self._results(capture, tuple(given), values)]
+        found = self._results(capture, tuple(given), values)
+        results = [self._as_result(capture, tensor_of(r)) for r in found]
         return results[0] if len(results) == 1 else tuple(results)
 
     def _as_result(self, capture: Capture, value: Any) -> Any:
@@ -191,7 +207,9 @@ class OnnxModel(Module):
         names: dict[str, Any] = {
             n: NoTensors(v.dtype) if isinstance(v, Nothing) else v for n, v in zip(self.inputs, inputs)
         }
+        narrow = {i.name: i.narrow for i in self._declared if i.narrow is not None}
         self._check_dims({n: v.shape for n, v in names.items() if v is not None and not isinstance(v, list)})
+        names |= {n: Narrow(names[n], t) for n, t in narrow.items() if names[n] is not None}
         names |= self._constants
         names |= dict(values.known)
         names |= {
@@ -206,7 +224,18 @@ class OnnxModel(Module):
             if isinstance(v, Symbolic)
         }
         seeds = {stream: self._buffers[n] for stream, n in self._seeds.items()}
-        return Run(self._proto, capture, owners, seeds).graph(self._proto.graph, names, opsets(self._proto))
+        run = Run(self._proto, capture, owners, seeds)
+        return self._of_declared_types(run.graph(self._proto.graph, names, opsets(self._proto)))
+
+    def _of_declared_types(self, results: list[Any]) -> list[Any]:
+        for n, r in zip(self.outputs, results):
+            found, declared = getattr(r, "dtype", None), self._narrow.get(n)
+            if (isinstance(r, Narrow) or declared is not None) and found != declared:
+                raise CheckpointError(
+                    f"the output `{n}` is {found}, the model declares {declared or 'another type'}",
+                    code="onnx",
+                )
+        return results
 
     def _bound(self, inputs: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         if len(inputs) > len(self.inputs):
@@ -276,11 +305,12 @@ class _Input:
         self.sequence = kind.HasField("sequence_type")
         kind = kind.sequence_type.elem_type if self.sequence else kind
         tensor = kind.tensor_type
-        if tensor.elem_type not in FROM_ONNX:
+        self.narrow = NARROW.get(tensor.elem_type)
+        if tensor.elem_type not in FROM_ONNX and self.narrow is None or self.narrow and self.sequence:
             raise CheckpointError(
                 f"the input `{self.name}` is neither a tensor nor a sequence of tensors", code="onnx"
             )
-        self.dtype: DType = FROM_ONNX[tensor.elem_type]
+        self.dtype: DType = self.narrow.stored if self.narrow else FROM_ONNX[tensor.elem_type]
         self.dims: list[int | str] | None = None
         if tensor.HasField("shape") and not self.sequence:
             self.dims = [_extent(d, dims) for d in tensor.shape.dim]
@@ -298,7 +328,7 @@ class _Input:
     def _tensor(self, value: Any) -> Any:
         if isinstance(value, Symbolic | Tensor | Known):
             return self._same(value)
-        found = Known.of(np.asarray(value))
+        found = Known.of(self._bytes(np.asarray(value)))
         if found.dtype == self.dtype:
             return readable(found.array, found.dtype)
         numbers = found.numbers()
@@ -314,6 +344,27 @@ class _Input:
             )
         return readable(stored(numbers, self.dtype), self.dtype)
 
+    def _bytes(self, array: np.ndarray) -> np.ndarray:
+        """An array of ml_dtypes as it is kept, or an array of these bytes.
+
+        Raises:
+            CallError: it has elements that the declared type has not.
+        """
+        t = self.narrow
+        if t is None:
+            return array
+        if array.dtype.name == t.library:
+            return t.bytes_of(array)
+        lo, hi = t.range if t.is_int else (0, (1 << t.bits) - 1)
+        inside = array.dtype.kind in "iu" and (not array.size or lo <= array.min() and array.max() <= hi)
+        if not inside or not t.is_int and array.dtype != np.uint8:
+            raise CallError(
+                f"input `{self.name}` is {array.dtype}, the model declares {t}",
+                code="dtype",
+                help=f"convert it: x.astype(ml_dtypes.{t.library})",
+            )
+        return array.astype(numpy_dtype(t.stored))
+
     def _same(self, value: Any) -> Any:
         if value.dtype != self.dtype:
             raise CallError(
@@ -322,7 +373,8 @@ class _Input:
         return value
 
     def __str__(self) -> str:
-        return f"{self.dtype}[{', '.join(map(str, self.dims))}]" if self.dims is not None else str(self.dtype)
+        t = self.narrow or self.dtype
+        return f"{t}[{', '.join(map(str, self.dims))}]" if self.dims is not None else str(t)
 
 
 def _extent(d: Any, dims: Mapping[str, int]) -> int | str:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from texpr.onnx.converters import NEWEST, OLDEST, find
-from texpr.onnx.element_types import FROM_ONNX, name_of
+from texpr.onnx.element_types import FROM_ONNX, bytes_in_file, name_of
 from texpr.onnx.large_values import (
     OTHER_VALUES,
     is_here,
@@ -24,6 +24,7 @@ from texpr.onnx.large_values import (
     wrong_length,
 )
 from texpr.onnx.model_errors import UnsupportedOp
+from texpr.onnx.narrow_types import NARROW, Narrow
 from texpr.onnx.onnx_package import library
 from texpr.onnx.validation import refuse_large
 from texpr.onnx.values import Known
@@ -154,7 +155,7 @@ def without_data(model: Any, at_least: int = FEW_BYTES) -> Any:
     _merge(copy.graph, model.graph, "initializer")
     for t in model.graph.initializer:
         new = copy.graph.initializer.add()
-        if prod(t.dims) * FROM_ONNX[t.data_type].bytes < at_least:
+        if bytes_in_file(t.data_type, prod(t.dims)) < at_least:
             new.CopyFrom(t)
         else:
             new.name, new.data_type = t.name, t.data_type
@@ -264,11 +265,11 @@ def _check_tensor(t: Any) -> None:
     count = prod(t.dims)
     if t.HasField("raw_data") or is_here(t):
         given = length_here(t) if is_here(t) else len(t.raw_data)
-        if count * FROM_ONNX[t.data_type].bytes != given:
+        if bytes_in_file(t.data_type, count) != given:
             raise wrong_length(t, given)
         return
     given = len(getattr(t, library().helper.tensor_dtype_to_field(t.data_type)))
-    if given != count:
+    if given != (bytes_in_file(t.data_type, count) if t.data_type in NARROW else count):
         raise CheckpointError(
             f"the tensor `{t.name}` of {name_of(t.data_type)}{list(t.dims)} needs {count:,} elements and has "
             f"{given:,}",
@@ -322,7 +323,7 @@ def _check_supported(model: Any, nodes: list[Any], tensors: list[Any]) -> None:
         lacking[name] = lacking.get(name, 0) + 1
     notes = [f"{name}: {n} node{'s' * (n > 1)}" for name, n in sorted(lacking.items())]
     types = {t.data_type for t in tensors} | ({elem_type(v) for v in model.graph.input} - {0})
-    notes += [f"element type {name_of(t)}" for t in sorted(types) if t not in FROM_ONNX]
+    notes += [f"element type {name_of(t)}" for t in sorted(types - {*FROM_ONNX, *NARROW})]
     if notes:
         raise UnsupportedOp(
             "the model needs what texpr does not have", code="onnx", notes=notes, help=_advice(lacking)
@@ -362,8 +363,8 @@ def elem_type(value: Any) -> int:
     return kind.tensor_type.elem_type
 
 
-def array_of(t: Any, path: Path | None = None) -> Known:
-    """The values of an onnx.TensorProto.
+def array_of(t: Any, path: Path | None = None) -> Any:
+    """The values of an onnx.TensorProto, as `Known` or as `Narrow`.
 
     Args:
         path: of the model's file, where they may have been left.
@@ -372,7 +373,11 @@ def array_of(t: Any, path: Path | None = None) -> Known:
     """
     if path is not None and is_here(t):
         return Known(values_here(t, path), FROM_ONNX[t.data_type])
-    return Known.of(library().numpy_helper.to_array(t))
+    array = library().numpy_helper.to_array(t)
+    if t.data_type in NARROW:
+        kind = NARROW[t.data_type]
+        return Narrow(Known.of(kind.bytes_of(array)), kind)
+    return Known.of(array)
 
 
 def dense(sparse: Any) -> Known:

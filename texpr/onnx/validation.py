@@ -10,7 +10,8 @@ from math import prod
 from typing import Any, Protocol
 
 from texpr.ir.dtypes import DType
-from texpr.onnx.element_types import FROM_ONNX, TO_ONNX
+from texpr.onnx.element_types import FROM_ONNX, TO_ONNX, number_of
+from texpr.onnx.narrow_types import NARROW, NarrowType
 from texpr.onnx.onnx_package import library
 from texpr.onnx.values import Known, NoTensors, Value
 from texpr.support.errors import CallError, ResourceError
@@ -31,7 +32,10 @@ _WORDS = {
     "f8e5m2": "float8e5m2",
     "bool": "bool",
 }
-_NAMES = {t: _WORDS.get(t.name, t.name.replace("i", "int").replace("u", "uint")) for t in TO_ONNX}
+_NAMES: dict[DType | NarrowType, str] = {
+    **{t: _WORDS.get(t.name, t.name.replace("i", "int").replace("u", "uint")) for t in TO_ONNX},
+    **{t: t.name for t in NARROW.values()},
+}
 """Element types as definitions write them."""
 
 
@@ -46,7 +50,7 @@ def type_of(value: Value) -> Any:
         )
     if isinstance(value, list):
         return onnx.helper.make_sequence_type_proto(type_of(value[0]))
-    return onnx.helper.make_tensor_type_proto(TO_ONNX[value.dtype], value.shape)
+    return onnx.helper.make_tensor_type_proto(number_of(value.dtype), value.shape)
 
 
 def check_node(
@@ -132,7 +136,7 @@ class Typed(Protocol):
     """A tensor that is read or one that is written."""
 
     @property
-    def dtype(self) -> DType: ...
+    def dtype(self) -> DType | NarrowType: ...
 
 
 def check_types(schema: Any, values: Sequence[Typed | list[Any] | None]) -> None:

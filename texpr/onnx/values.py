@@ -10,6 +10,7 @@ import numpy as np
 
 from texpr.graph import Symbolic
 from texpr.ir.dtypes import DType, as_bits, from_numpy, native_dtype, readable, stored
+from texpr.onnx.narrow_types import Narrow
 from texpr.support.errors import CallError
 
 MOST_NAMES = 4
@@ -94,8 +95,18 @@ class Nothing:
         return hash((Nothing, self.dtype))
 
 
-Value = Known | Symbolic | list | None
+Value = Known | Symbolic | Narrow | list | None
 """A tensor, a sequence of tensors, or an optional that is absent."""
+
+
+def is_known(value: Value) -> bool:
+    """True if the values of a tensor are known, or it is absent."""
+    return value is None or isinstance(value.tensor if isinstance(value, Narrow) else value, Known)
+
+
+def tensor_of(value: Value) -> Value:
+    """A value, or the bytes of one of a narrow type."""
+    return value.tensor if isinstance(value, Narrow) else value
 
 
 class NeedsValue(CallError):

@@ -12,10 +12,12 @@ from texpr import ops
 from texpr.graph.arrays.operator_texts import broadcast
 from texpr.ir.dtypes import BOOL, F32, F64, I64, DType, small
 from texpr.onnx.converters import converter
-from texpr.onnx.element_types import FROM_ONNX, TO_ONNX, name_of
+from texpr.onnx.element_types import FROM_ONNX, name_of, number_of
 from texpr.onnx.graph_conversion import Node
+from texpr.onnx.narrow_types import NARROW, Narrow
 from texpr.onnx.onnx_package import library
 from texpr.onnx.operator_definitions import each, number, wide, written
+from texpr.onnx.operators.narrow_conversions import narrowed, numbers
 from texpr.onnx.read import dense
 from texpr.onnx.values import Known, Value
 
@@ -260,6 +262,11 @@ def _prelu(node: Node, x: Any, slope: Any) -> Any:
 
 def cast(node: Node, x: Any, number_of_type: int) -> Any:
     """Another element type, as ONNX converts."""
+    x = numbers(node, x) if isinstance(x, Narrow) else x
+    if number_of_type in NARROW:
+        kind = NARROW[number_of_type]
+        way = node.word("round_mode", "up", "down", "nearest") if kind.name == "float8e8m0" else "nearest"
+        return narrowed(node, x, kind, way)
     if number_of_type not in FROM_ONNX:
         raise node.refuse(f"to {name_of(number_of_type)}, which texpr does not have")
     t = FROM_ONNX[number_of_type]
@@ -275,7 +282,7 @@ def saturated(x: Any, t: DType) -> Any:
     return each("saturate", f"{t}(clamp({{0}}, -{limit}, {limit}))", wide, result=t)
 
 
-@converter("Cast")
+@converter("Cast", narrow=True)
 def _cast(node: Node, x: Any) -> Any:
     to = node.attr("to")
     if isinstance(to, str):  # before version 6
@@ -286,9 +293,9 @@ def _cast(node: Node, x: Any) -> Any:
     return cast(node, x, to)
 
 
-@converter("CastLike")
+@converter("CastLike", narrow=True)
 def _cast_like(node: Node, x: Any, like: Any) -> Any:
-    return cast(node, x, TO_ONNX[like.dtype])
+    return cast(node, x, number_of(like.dtype))
 
 
 @converter("Constant", control=True)

@@ -7,15 +7,17 @@ from typing import Any
 import numpy as np
 
 from texpr import ops
-from texpr.ir.dtypes import F32, U8, int_range
+from texpr.ir.dtypes import F32, U8, DType, int_range
 from texpr.onnx.converters import converter
 from texpr.onnx.element_types import TO_ONNX
 from texpr.onnx.graph_conversion import Node
+from texpr.onnx.narrow_types import NARROW, Narrow, NarrowType
 from texpr.onnx.operator_definitions import each
 from texpr.onnx.operators.elementwise_operators import saturated
+from texpr.onnx.operators.narrow_conversions import narrowed, numbers, saturated_integers
 from texpr.onnx.operators.neural import without_zero
 from texpr.onnx.operators.windows import integer_convolution
-from texpr.onnx.values import Known
+from texpr.onnx.values import Known, tensor_of
 
 
 def _along(node: Node, x: Any, scale: Any) -> Any:
@@ -39,12 +41,16 @@ def rounded(node: Node, x: Any, scale: Any, zero: Any, t: Any, computed: Any = F
         computed: what the quotient is rounded to.
     """
     quotient = each("quotient", "{0} / {1}", *(v.astype(computed.name) for v in (x, scale))).astype(F32.name)
-    if t.is_float:
+    if isinstance(t, NarrowType) and not t.is_int:
+        return narrowed(node, quotient, t)
+    if isinstance(t, DType) and t.is_float:
         return saturated(quotient, t) if node.attr("saturate", 1) else quotient.astype(t.name)
-    lo, hi = int_range(t)
     quotient = each("round", "round({0})", quotient)
     if zero is not None:
         quotient = each("shift", "{0} + {1}", quotient, zero.astype("f32"))
+    if isinstance(t, NarrowType):
+        return saturated_integers(t, quotient)
+    lo, hi = int_range(t)
     return each(
         "saturate", f"{t}(if isnan({{0}}) then {lo} else clamp({{0}}, {lo}, {hi}))", quotient, result=t
     )
@@ -59,21 +65,27 @@ def _precision(node: Node, scale: Any) -> Any:
     return node.dtype("precision", TO_ONNX[scale.dtype])
 
 
-@converter("QuantizeLinear", kept=(1,))
+def _output_type(node: Node) -> DType | NarrowType:
+    number = node.attr("output_dtype", 0)
+    return NARROW[number] if number in NARROW else node.dtype("output_dtype", TO_ONNX[U8])
+
+
+@converter("QuantizeLinear", kept=(1,), narrow=True)
 def _quantize(node: Node, x: Any, scale: Any, zero: Any = None) -> Any:
-    t = zero.dtype if zero is not None else node.dtype("output_dtype", TO_ONNX[U8])
+    t = zero.dtype if zero is not None else _output_type(node)
     return rounded(
         node,
         x,
         _along(node, x, scale),
-        None if zero is None else _along(node, x, zero),
+        None if zero is None else _along(node, x, tensor_of(zero)),
         t,
         _precision(node, scale),
     )
 
 
-@converter("DequantizeLinear", kept=(1,))
+@converter("DequantizeLinear", kept=(1,), narrow=True)
 def _dequantize(node: Node, x: Any, scale: Any, zero: Any = None) -> Any:
+    x, zero = (numbers(node, v) if isinstance(v, Narrow) else v for v in (x, zero))
     away = x.astype("f32" if x.dtype.is_float else "i32")
     if zero is not None and not x.dtype.is_float:
         away = each("less", "{0} - {1}", away, _along(node, x, zero).astype("i32"))

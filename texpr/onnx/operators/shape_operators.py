@@ -9,6 +9,8 @@ import numpy as np
 from texpr.onnx.converters import converter
 from texpr.onnx.element_types import FROM_ONNX, TO_ONNX
 from texpr.onnx.graph_conversion import Node
+from texpr.onnx.narrow_types import Narrow
+from texpr.onnx.operators.narrow_conversions import known_bytes
 from texpr.onnx.validation import refuse_large
 from texpr.onnx.values import Known
 
@@ -26,6 +28,9 @@ def _size(node: Node, x: Any) -> Any:
 @converter("ConstantOfShape", known=(0,))
 def _constant(node: Node, shape: Any) -> Any:
     value = node.attr("value") or Known.of(np.zeros(1, np.float32))
+    if isinstance(value, Narrow):
+        one = value.tensor.array.reshape(-1)[0]  # type: ignore[union-attr]
+        return known_bytes(np.full(tuple(node.ints(0)), one), value.dtype)
     return Known(np.full(tuple(node.ints(0)), value.array.reshape(-1)[0], value.array.dtype), value.dtype)
 
 
