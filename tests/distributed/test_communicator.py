@@ -65,6 +65,17 @@ def test_mean_is_the_sum_over_the_size(dtype):
     )
 
 
+@pytest.mark.parametrize("dtype, large", [("float16", 2048), (ml_dtypes.bfloat16, 256)], ids=str)
+@pytest.mark.parametrize("reduction", ["fast", "ordered"])
+def test_floats_of_16_bits_are_rounded_once(dtype, large, reduction):
+    """In 16 bits, large + 1 is large."""
+
+    def call(comm):
+        return comm.allreduce(np.array([large if comm.rank == 0 else 1], dtype), "sum", reduction)
+
+    assert [float(x[0]) for x in run_ranks(3, call)] == [large + 2] * 3
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 4), st.integers(0, 40), st.sampled_from(["float32", "float64"]), st.data())
 def test_ordered_sums_are_those_of_one_process(size, count, dtype, data):

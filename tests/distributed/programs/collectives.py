@@ -36,6 +36,11 @@ for dtype in ("float32", "float64", "float16", ml_dtypes.bfloat16, "int8", "int6
     part = comm.reduce_scatter(rows[rank], "sum", "ordered")
     assert (part == np.array_split(total.astype(dtype), size)[rank]).all()
 
+holes = np.float32([np.nan, 1, 2] if rank == size - 1 else [0, 3, 1])
+assert np.array_equal(comm.allreduce(holes, "min"), np.float32([np.nan, 1, 1]), equal_nan=True)
+assert np.array_equal(comm.allreduce(holes, "max"), np.float32([np.nan, 3, 2]), equal_nan=True)
+assert len(set(comm.gather_object(comm.allreduce(holes[::-1], "min").tobytes()))) == 1
+
 big = np.full(3_000_001, rank + 0.25, np.float32)
 for reduction in ("fast", "ordered"):
     assert (comm.allreduce(big, "mean", reduction) == np.float32((size - 1) / 2 + 0.25)).all()

@@ -54,6 +54,7 @@ def test_a_loader_goes_on_with_another_number_of_ranks(count, size, ranks, later
     done = [[next(it)[0].tolist() for it in iterators] for _ in range(rounds)]
     state = before[0].state_dict()
     assert set(state) == {"seed", "epoch", "position", "count", "batch_size"}
+    assert state["position"] == min(rounds * ranks, before[0].count())
     after = loaders(later)
     for each in after:
         each.load_state_dict(state)
@@ -117,11 +118,12 @@ def test_the_innermost_loop_counts():
             inner = DataLoader(numbers(4), 2, shard=comm)
             found += [dist.gather_for_metrics(y, comm).tolist() for (y,) in inner]
             found.append(dist.gather_for_metrics(x, comm, loader=inner).tolist())
+            found.append(dist.gather_for_metrics(x, comm).tolist())
         for _ in DataLoader(numbers(1), 1, shard=comm):
             break
         return found
 
-    assert run_ranks(2, call) == [[[0, 1, 2, 3], [0, 0]]] * 2
+    assert run_ranks(2, call) == [[[0, 1, 2, 3], [0, 0], [0]]] * 2
 
 
 def test_values_that_are_no_examples():
