@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from tests.distributed.mpi_world import LIMIT, PROGRAMS, ROOT, launch, needs_mpi
-from texpr.distributed.mpiexec import find_mpiexec, superuser
+from texpr.distributed.mpiexec import find_mpiexec, kind_of, superuser
 
 pytestmark = needs_mpi
 
@@ -26,7 +26,7 @@ ENDS = {
     "raise": (1, "ValueError: rank 1 fails"),
     "raise before MPI": (1, "ValueError: rank 1 fails early"),
     "exit": (3, "rank 1 ends"),
-    "kill": (137, "signal 9"),
+    "kill": (137, "signal"),
     "stop": (1, MISSING),
     "hang": (1, MISSING),
 }
@@ -37,15 +37,18 @@ def test_one_rank_that_fails_ends_all(how: str):
     """Else this waits for a minute, which is the limit of `launch`."""
     status, said = ENDS[how]
     found = launch("failing.py", 2, how)
-    assert found.returncode == status, found.stderr
-    assert said in found.stderr and "went on" not in found.stdout
+    # Of a signal, Open MPI gives 128 + 9, and MPICH 9, which says so on the standard output.
+    assert found.returncode in ((status, 9) if how == "kill" else (status,)), found.stderr
+    assert said in (found.stderr + found.stdout).replace("SIGNAL", "signal") and "went on" not in found.stdout
     assert how in ("exit", "kill") or "Traceback (most recent call last):" in found.stderr
 
 
 def test_an_error_ends_all_without_the_launcher():
     """`mpiexec python train.py`, without `-m mpi4py`: `dist.init()` sees to it."""
-    root = ["--allow-run-as-root"] if superuser() else []
-    command = [find_mpiexec(), *root, "--oversubscribe", "-n", "2", sys.executable]
+    mpiexec = find_mpiexec()
+    ours = kind_of(mpiexec) == "Open MPI"
+    options = ["--oversubscribe", *(["--allow-run-as-root"] if superuser() else [])] if ours else []
+    command = [mpiexec, *options, "-n", "2", sys.executable]
     found = subprocess.run(
         [*command, str(PROGRAMS / "failing.py"), "raise"],
         capture_output=True,

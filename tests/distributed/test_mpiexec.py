@@ -17,6 +17,7 @@ from texpr.distributed import DistributedError, start
 from texpr.distributed.mpiexec import Launch, command_of, find_mpiexec, kind_of, share_of_cores
 
 PYTHON = [sys.executable, "-m", "mpi4py"]
+OTHERS = [sys.executable, "-m", "texpr.distributed.rank_program"]
 
 
 def command(
@@ -30,7 +31,7 @@ def test_ranks_with_cores_of_their_own():
     pinned = ["--map-by", "slot:PE=2", "--bind-to", "core:if-supported"]
     assert command(wanted) == ["mpiexec", *pinned, "-n", "2", *PYTHON, "train.py", "--lr", "1"]
     assert command(wanted, "Hydra")[1:3] == ["-bind-to", "core:2"]
-    assert command(wanted, "") == ["mpiexec", "-n", "2", *PYTHON, "train.py", "--lr", "1"]
+    assert command(wanted, "") == ["mpiexec", "-n", "2", *OTHERS, "train.py", "--lr", "1"]
 
 
 def test_ranks_that_share_cores_are_not_pinned():
@@ -106,7 +107,7 @@ def test_the_command_line(monkeypatch, tmp_path, capsys):
     line = ["launch", "-n", "1", "--mpiexec", fake, "--dry-run", "--no-pin", "-m", "package.train", "-n", "3"]
     assert main(line) == 0
     said = capsys.readouterr().out
-    assert said == f"TEXPR_THREADS=1 {fake} -n 1 {' '.join(PYTHON)} -m package.train -n 3\n"
+    assert said == f"TEXPR_THREADS=1 {fake} -n 1 {' '.join(OTHERS)} -m package.train -n 3\n"
 
 
 def test_a_missing_mpi4py(monkeypatch, capsys):

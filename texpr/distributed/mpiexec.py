@@ -98,7 +98,8 @@ def command_of(
         options = _open_mpi(wanted, cores, environment, is_root)
     elif kind == "Hydra" and wanted.pinned and wanted.ranks * wanted.threads <= cores:
         options = ["-bind-to", f"core:{wanted.threads}"]
-    python = [sys.executable, "-m", "mpi4py"]
+    runner = "mpi4py" if kind == "Open MPI" else "texpr.distributed.rank_program"
+    python = [sys.executable, "-m", runner]
     return [mpiexec, *options, "-n", str(wanted.ranks), *python, *wanted.program]
 
 
