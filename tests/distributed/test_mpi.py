@@ -21,6 +21,13 @@ def test_collectives(ranks: int):
     assert found.stdout == f"{ranks} ranks agree\n"
 
 
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_a_training_of_ranks_is_one_process(ranks: int):
+    found = launch("training.py", ranks)
+    assert found.returncode == 0, found.stderr
+    assert found.stdout == f"{ranks} ranks are one process\n"
+
+
 MISSING = "barrier: rank 1 did not come within 2 s"
 ENDS = {
     "raise": (1, "ValueError: rank 1 fails"),
