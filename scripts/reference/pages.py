@@ -266,6 +266,7 @@ GROUPS: dict[str, str] = {
     "nn.modules.fractional": "Fractional pooling",
     "nn.modules.linear": "Linear layers and shapes",
     "nn.modules.normalization": "Normalization",
+    "nn.modules.synchronized": "Normalization",
     "nn.modules.padding": "Padding",
     "nn.modules.pooling": "Pooling",
     "nn.modules.recurrent": "Recurrent layers",

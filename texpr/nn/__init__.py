@@ -157,6 +157,7 @@ if TYPE_CHECKING:
         UpsamplingBilinear2d,
         UpsamplingNearest2d,
     )
+    from texpr.nn.modules.synchronized import SyncBatchNorm
     from texpr.nn.modules.transformer import (
         Transformer,
         TransformerDecoder,
@@ -308,6 +309,7 @@ __all__ = [
     "Softplus",
     "Softshrink",
     "Softsign",
+    "SyncBatchNorm",
     "Tanh",
     "Tanhshrink",
     "Threshold",
@@ -344,8 +346,9 @@ __all__ = [
 ]
 
 _ABSENT = {
-    "SyncBatchNorm": "there is one process; nn.BatchNorm1d, 2d, 3d look at its batch",
-    **dict.fromkeys(("DataParallel", "parallel"), "there is one process; its threads share the work"),
+    **dict.fromkeys(
+        ("DataParallel", "DistributedDataParallel", "parallel"), "nn.Trainer(comm=) trains on several ranks"
+    ),
     "functional": "functions of tensors are the operators of texpr.ops",
     "CrossMapLRN2d": "LocalResponseNorm is the same",
     "NLLLoss2d": "NLLLoss takes images too",

@@ -90,6 +90,7 @@ def test_every_layer_is_in_the_table():
         "EarlyStopping",
         "FeatureAlphaDropout",
         "LinearCrossEntropyLoss",  # tests/nn/test_linear_cross_entropy.py
+        "SyncBatchNorm",  # tests/nn/training/data_parallel/test_sync_batch_norm.py
     }
     layers = {
         n

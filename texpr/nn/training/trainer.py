@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from texpr.distributed import Communicator
 from texpr.graph import Plan
 from texpr.ir.dtypes import readable
 from texpr.nn.core.argument_checks import number, one_of, whole
@@ -20,8 +19,6 @@ from texpr.nn.metrics import Metric
 from texpr.nn.optim import Optimizer
 from texpr.nn.training.batches import Batch, Batches
 from texpr.nn.training.callbacks import Callback, Listener, as_callback
-from texpr.nn.training.data_parallel.parallel_step import ParallelStep
-from texpr.nn.training.data_parallel.training_team import Team
 from texpr.nn.training.example_weights import Weights
 from texpr.nn.training.history import History
 from texpr.nn.training.measurements import MetricFunction, counted_targets, named_metrics
@@ -42,7 +39,17 @@ from texpr.nn.training.trainer_parts import (
 )
 from texpr.runtime.call.signal_guard import deferred_interrupts
 from texpr.support.errors import CallError, CheckpointError
+from texpr.support.late import late
 from texpr.support.suggest import suggests
+
+if TYPE_CHECKING:
+    from texpr.distributed import Communicator
+    from texpr.nn.training.data_parallel import parallel_step, training_team
+    from texpr.nn.training.data_parallel.parallel_step import ParallelStep
+    from texpr.nn.training.data_parallel.training_team import Team
+else:
+    parallel_step = late("texpr.nn.training.data_parallel.parallel_step")
+    training_team = late("texpr.nn.training.data_parallel.training_team")
 
 
 @suggests({})
@@ -119,7 +126,7 @@ class Trainer:
         )
         self.metrics = named_metrics(metrics, loss)
         options: dict[str, Any] = {"accumulate": accumulate, "precision": precision, "loss_scale": loss_scale}
-        self.comm, self._team = comm, None if comm is None or comm.size == 1 else Team(comm)
+        self.comm, self._team = comm, None if comm is None or comm.size == 1 else training_team.Team(comm)
         cap, order = (
             number("Trainer", "bucket_cap_mb", bucket_cap_mb),
             one_of("Trainer", "reduction", reduction, ("fast", "ordered")),
@@ -127,7 +134,7 @@ class Trainer:
         self.step = (
             TrainingStep(model, loss, optimizer, **options)
             if self._team is None
-            else ParallelStep(
+            else parallel_step.ParallelStep(
                 model,
                 loss,
                 optimizer,
@@ -468,7 +475,7 @@ class Trainer:
 
     @property
     def _parallel(self) -> ParallelStep:
-        assert isinstance(self.step, ParallelStep)
+        assert isinstance(self.step, parallel_step.ParallelStep)
         return self.step
 
     def _round(self, batch: Batch | None, run: Run, team: Team) -> tuple[float, int]:

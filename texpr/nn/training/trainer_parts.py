@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import nan
+from typing import TYPE_CHECKING
 
 from texpr.graph import Plan
 from texpr.ir.dtypes import readable
@@ -14,11 +15,13 @@ from texpr.nn.losses import Loss
 from texpr.nn.metrics import Metric
 from texpr.nn.optim import Optimizer
 from texpr.nn.training.batches import Batch, Batches
-from texpr.nn.training.data_parallel.parallel_step import ParallelStep, Turn
-from texpr.nn.training.data_parallel.training_team import Team
 from texpr.nn.training.measurements import Measured, Measurements, MetricFunction, counted_targets, measure
 from texpr.nn.training.step import CapturedLoss, LossPlan, TrainingStep, first_bad_layer
 from texpr.support.errors import CallError, Error
+
+if TYPE_CHECKING:
+    from texpr.nn.training.data_parallel.parallel_step import ParallelStep, Turn
+    from texpr.nn.training.data_parallel.training_team import Team
 
 NOTHING = Measured({}, {})
 """A batch of which nothing was measured."""

@@ -18,6 +18,8 @@ from texpr.ir.tensor import Invoke
 from texpr.nn.core.bounded_cache import LruCache
 from texpr.nn.core.module import Module, structure
 from texpr.nn.core.parameter import Parameter
+from texpr.nn.core.rank_sums import summing
+from texpr.nn.modules.synchronized import SyncBatchNorm
 from texpr.nn.optim import Optimizer
 from texpr.nn.training.data_parallel.gradient_buckets import Buckets
 from texpr.nn.training.data_parallel.replayed_states import States
@@ -30,6 +32,9 @@ _HEAD = ALIGNMENT // 8
 left of the line.
 """
 
+_WEIGHTED = op("""op weighted<T: float>(loss: T, weight: f64) -> w: T {
+  w = if weight == 0 then 0 else loss * T(weight)
+}""")
 _COUNTED = op("""op counted<T: float>(loss: T, weight: f64) -> w: f64 {
   w = if loss - loss == 0 then weight else 0
 }""")
@@ -71,6 +76,7 @@ class Prepared:
         buckets: where these lie.
         text: what must be the same on all ranks, whatever the sizes of their batches.
         number: the same, short.
+        synchronized: ranks add up numbers in its midst.
     """
 
     def __init__(
@@ -80,7 +86,9 @@ class Prepared:
         totals: dict[Parameter, Symbolic],
         buckets: Buckets,
         about: Sequence[str],
+        synchronized: bool,
     ) -> None:
+        self.synchronized = synchronized
         self.captured, self.states, self.totals, self.buckets = captured, states, totals, buckets
         calls = (f"call of {e.program.name}" for e in captured.capture.equations if isinstance(e, Invoke))
         changed = (f"state {v.name} {v.dtype}{list(v.shape)}" for v in states.variables)
@@ -123,7 +131,7 @@ class ParallelStep(TrainingStep):
         self._own: Prepared | None = None
         self._table = np.zeros((comm.size, _HEAD), np.int64)
         self._measured: Pending | None = None
-        self._sent = False
+        self._sent = self._absent = False
 
     # What ranks agree on
 
@@ -172,15 +180,27 @@ class ParallelStep(TrainingStep):
         return self._prepared.get_or_make(key, lambda: self._capture_step(specs))
 
     def _capture_step(self, specs: Sequence[Spec]) -> Prepared:
-        captured = self._captured(specs)
-        states = States(captured.capture)
+        synchronized = [m for m in self.model.modules() if isinstance(m, SyncBatchNorm)]
+        with summing(self._summed):
+            captured = self._captured(specs)
+        states = States(captured.capture, [b for m in synchronized for b in m.buffers()])
         with captured.capture as capture:
-            gradients = self._gradients(capture, captured.loss)
-            weight = captured.weight(capture).astype("f64")
+            weight, loss = captured.weight(capture).astype("f64"), captured.loss
             if self._leaves_out:
-                weight = _COUNTED(captured.loss, weight)
+                weight = _COUNTED(loss, weight)
+            if synchronized:  # the gradients of ranks are those of one sum
+                loss, weight = _WEIGHTED(loss, weight), capture.constant(np.array(1.0))
+            gradients = self._gradients(capture, loss)  # type: ignore[arg-type]
             totals = self._totals(capture, gradients, weight)  # type: ignore[arg-type]
-        return Prepared(captured, states, totals, self._buckets_of(capture, gradients), self._about())
+        buckets = self._buckets_of(capture, gradients)
+        return Prepared(captured, states, totals, buckets, self._about(), bool(synchronized))
+
+    def _summed(self, values: np.ndarray) -> np.ndarray:
+        """The sum over ranks in the midst of a program; a rank without a batch adds nothing."""
+        self.comm.agree(f"sum over ranks of {values.size} numbers in a step")
+        found = np.zeros_like(values) if self._absent else values.copy()
+        self.comm.reduce_into(found, "sum", self._reduction)
+        return found
 
     def _buckets_of(self, capture: Capture, gradients: Mapping[Parameter, Symbolic]) -> Buckets:
         """The buckets of these parameters, in the order in which a program has their gradients."""
@@ -211,11 +231,29 @@ class ParallelStep(TrainingStep):
         own = self._prepare(inputs) if sends else self._capture_step(inputs)
         first = self._first_parcel(own)
         if sends:
-            return LossPlan(own.captured, parcels=[first, *own.buckets.parcels(own.totals)])
+            parcels = [first, *own.buckets.parcels(own.totals)]
+            return LossPlan(own.captured, parcels=[self._joined(parcels)] if own.synchronized else parcels)
         with own.captured.capture as capture:
             for p, total in own.totals.items():
                 capture.assign(self._sums[p], total)
         return LossPlan(own.captured, parcels=[first])
+
+    def _joined(self, parcels: Sequence[Parcel]) -> Parcel:
+        """All parcels as one. Where layers add up numbers in the midst of a step, they do so before all
+        buckets, for ranks must reduce in one order.
+        """
+
+        def begin() -> None:
+            for k, parcel in enumerate(parcels):
+                if k and self._absent:
+                    break
+                parcel.begin()
+            if self._absent:
+                assert self._own is not None
+                self._own.buckets.send(self._sums)
+
+        results, arrays = [r for p in parcels for r in p.results], [a for p in parcels for a in p.arrays]
+        return Parcel("all allreduces", results, arrays, begin)
 
     def _first_parcel(self, own: Prepared) -> Parcel:
         """The loss, its weight, and what states change by."""
@@ -229,7 +267,7 @@ class ParallelStep(TrainingStep):
             front = row.view(np.float64)
             front[0] = places[0]
             front[1] = divisor.number if divisor.tensor is None else places[1]
-            self._send_row(row)
+            self._send_row(None if self._absent else row)
 
         arrays = [*places, *own.states.views(row[_HEAD:])]
         return Parcel("allreduce of losses and states", [*numbers, *own.states.sent()], arrays, begin)
@@ -261,13 +299,16 @@ class ParallelStep(TrainingStep):
         if not self.pending and self.accumulate > 1:  # else they stay 0
             for total in self._sums.values():
                 total.data[...] = 0
-        if plan is not None:
-            with self._own.states.ahead(list(self._present).index(self.comm.rank)):
-                plan.compute()
-        else:
-            self._send_row(None)
-            if self._sent:
-                self._own.buckets.send(self._sums)
+        with summing(self._summed):
+            if plan is not None:
+                with self._own.states.ahead(list(self._present).index(self.comm.rank)):
+                    plan.compute()
+            elif self._own.synchronized:
+                self._take_part()
+            else:
+                self._send_row(None)
+                if self._sent:
+                    self._own.buckets.send(self._sums)
         assert self._measured is not None
         self._measured.wait()
         is_sum, numbers = self._own.captured.divisor.is_sum, self._table.view(np.float64)
@@ -275,6 +316,17 @@ class ParallelStep(TrainingStep):
             Turn(rank, float(numbers[rank, 0]), float(numbers[rank, 1]), is_sum, self._table[rank], specs)
             for rank, specs in self._present.items()
         ]
+
+    def _take_part(self) -> None:
+        """Add zeros to the sums that others make in the midst of their programs, in their order."""
+        specs, self._absent = next(iter(self._present.values())), True
+        try:
+            plan = self._planned(specs, structure(self.model))
+            for k, (shape, dtype) in enumerate(specs):
+                plan.fill(k, np.zeros(shape, numpy_dtype(dtype)))
+            plan.compute()
+        finally:
+            self._absent = False
 
     def commit_round(self, plan: LossPlan | None, turns: Sequence[Turn]) -> bool:
         """The changes of a round, of the turns that count; False where an update was left out.
@@ -289,8 +341,8 @@ class ParallelStep(TrainingStep):
         with deferred_interrupts:
             if plan is not None:
                 plan.commit()
-            for turn in turns:
-                self._states_of(turn.specs).change(turn.row[_HEAD:])
+            for k, turn in enumerate(turns):
+                self._states_of(turn.specs).change(turn.row[_HEAD:], k == 0)
                 self.total = 1.0 if turn.is_sum else self.total + turn.weight
             self._touched |= dict.fromkeys(p for p in self._sums if p in self._own.totals)
             self.pending += 1

@@ -8,7 +8,7 @@ by itself, such as a seed, is changed ahead on each rank, as often as there are 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 
@@ -31,15 +31,22 @@ class States:
         words: of 8 bytes, that a rank sends.
     """
 
-    def __init__(self, capture: Capture) -> None:
-        """Take the assignments out of a capture."""
-        updates = dict(capture.updates)
+    def __init__(self, capture: Capture, once: Collection[Variable] = ()) -> None:
+        """Take the assignments out of a capture.
+
+        Args:
+            once: states that change once in a step, not with each batch.
+        """
+        updates, singly = dict(capture.updates), capture.updates.keys() & set(once)
         capture.updates.clear()
         sliced = _Slice(capture, updates)
+        self._once = sliced.program({v: t for v, t in updates.items() if v in singly})
+        updates = {v: t for v, t in updates.items() if v not in singly}
         self._whole = sliced.program(updates)
         alone = {v: t for v, t in updates.items() if not sliced.program({v: t}).inputs}
         self._alone = sliced.program(alone)
-        self._places, self.words = _places(self._whole.inputs)
+        self._inputs = [*dict.fromkeys((*self._whole.inputs, *self._once.inputs))]
+        self._places, self.words = _places(self._inputs)
         self._capture = capture
 
     def sent(self) -> list[Symbolic]:
@@ -47,12 +54,12 @@ class States:
         the program.
         """
         with self._capture as capture:
-            return [capture.own_result(Symbolic(t, capture)) for t in self._whole.inputs]
+            return [capture.own_result(Symbolic(t, capture)) for t in self._inputs]
 
     @property
     def variables(self) -> list[Variable]:
         """The states that change."""
-        return list(self._whole.updates)
+        return [*self._whole.updates, *self._once.updates]
 
     def views(self, row: np.ndarray) -> list[np.ndarray]:
         """The arrays of what is sent in a row of words."""
@@ -61,7 +68,7 @@ class States:
             flat[at : at + int(np.prod(s.shape, dtype=np.int64)) * numpy_dtype(s.dtype).itemsize]
             .view(numpy_dtype(s.dtype))
             .reshape(s.shape)
-            for at, s in zip(self._places, (Symbolic(t, self._capture) for t in self._whole.inputs))
+            for at, s in zip(self._places, (Symbolic(t, self._capture) for t in self._inputs))
         ]
 
     @cached_property
@@ -69,16 +76,24 @@ class States:
         return Plan(self._whole, [])
 
     @cached_property
+    def _change_once(self) -> Plan:
+        return Plan(self._once, [])
+
+    @cached_property
     def _advance(self) -> Plan:
         return Plan(self._alone, [])
 
-    def change(self, row: np.ndarray) -> None:
-        """Make the changes of a batch, of which a rank has sent this."""
-        if not self._whole.updates:
-            return
-        for k, array in enumerate(self.views(row)):
-            self._change.fill(k, array)
-        self._change.run()
+    def change(self, row: np.ndarray, first: bool) -> None:
+        """Make the changes of a batch, of which a rank has sent this.
+
+        Args:
+            first: it is the first batch of a step.
+        """
+        arrays = dict(zip(self._inputs, self.views(row)))
+        if self._whole.updates:
+            _run_on(self._change, [arrays[t] for t in self._whole.inputs])
+        if first and self._once.updates:
+            _run_on(self._change_once, [arrays[t] for t in self._once.inputs])
 
     @contextmanager
     def ahead(self, count: int) -> Iterator[None]:
@@ -138,6 +153,12 @@ class _Slice:
 
     def _is_sent(self, tensor: Tensor) -> bool:
         return tensor in self._of_batch and tensor not in self._of_states
+
+
+def _run_on(plan: Plan, arrays: Sequence[np.ndarray]) -> None:
+    for k, array in enumerate(arrays):
+        plan.fill(k, array)
+    plan.run()
 
 
 def _arguments(equation: Equation | Invoke) -> tuple[Tensor, ...]:
