@@ -41,7 +41,7 @@ ENDS = {
 
 @pytest.mark.parametrize("how", ENDS)
 def test_one_rank_that_fails_ends_all(how: str):
-    """Else this waits for a minute, which is the limit of `launch`."""
+    """Else this waits until the limit of `launch`."""
     status, said = ENDS[how]
     found = launch("failing.py", 2, how)
     # Of a signal, Open MPI gives 128 + 9, and MPICH 9, which says so on the standard output.
