@@ -14,6 +14,7 @@ from tests.models.running import loaded, run_in_c
 from tests.repo.source import ROOT
 from texpr import nn
 
+pytestmark = pytest.mark.timeout(600)
 BLOCK, HALF, PADDING = 4096, 1024, 256
 
 

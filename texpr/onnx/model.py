@@ -65,7 +65,9 @@ class OnnxModel(Module):
     outputs.
 
     Initializers of floats are parameters under their names, weights in `Constant` nodes under those
-    of their outputs; running statistics and scales of quantization are buffers, others constants. An input or a parameter whose values decide
+    of their outputs; running statistics and scales of quantization are buffers, others constants.
+    Parameters of rank 0, such as the bound of a maximum, are trained only if their `requires_grad`
+    is set. An input or a parameter whose values decide
     shapes or branches is known to the program: there is one program for each of its values.
 
     Attributes:
@@ -115,7 +117,8 @@ class OnnxModel(Module):
             elif t.name in kept:
                 self._buffers[t.name] = Buffer(value.array, True, t.name, value.dtype)
             else:
-                self._parameters[t.name] = Parameter(value.array, name=t.name, dtype=value.dtype)
+                trained = bool(value.shape)  # a number of rank 0 is mostly one of a formula
+                self._parameters[t.name] = Parameter(value.array, trained, t.name, value.dtype)
 
     def _add_seeds(self, proto: Any) -> None:
         """A seed for each stream of random numbers, as a buffer that `state_dict` leaves out."""

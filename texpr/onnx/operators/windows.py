@@ -32,6 +32,11 @@ class Window:
     after: list[int]
     count: list[int]
 
+    @property
+    def by_axis(self) -> tuple[list[int], ...]:
+        """All numbers, in the order of the attributes."""
+        return self.size, self.stride, self.step, self.before, self.after, self.count
+
 
 def window(node: Node, extents: tuple[int, ...], size: list[int]) -> Window:
     """The windows that the attributes of a node say."""
@@ -71,6 +76,11 @@ def _convolution(node: Node, x: Any, weight: Any, bias: Any = None) -> Any:
 def convolved(node: Node, x: Any, weight: Any, bias: Any, w: Window, groups: int) -> Any:
     """A convolution by the operator of the library for its rank, if there is one."""
     rank = x.ndim - 2
+    flat = next((k for k in range(rank) if rank > 1 and _is_flat(x, weight, w, k)), None)
+    if flat is not None:
+        rest = Window(*([v for j, v in enumerate(each) if j != flat] for each in w.by_axis))
+        found = convolved(node, x.squeeze(2 + flat), weight.squeeze(2 + flat), bias, rest, groups)
+        return found.expand_dims(2 + flat)
     if rank not in (1, 2, 3):
         return _any_rank(x, weight, w, groups, *(() if bias is None else (bias,)))
     before = list(w.before)
@@ -88,6 +98,13 @@ def convolved(node: Node, x: Any, weight: Any, bias: Any, w: Window, groups: int
     if rank == 2 and groups == 1:
         return ops.conv2d(*given, **constants)
     return (ops.conv2d_grouped if rank == 2 else getattr(ops, f"conv{rank}d"))(*given, G=groups, **constants)
+
+
+def _is_flat(x: Any, weight: Any, w: Window, k: int) -> bool:
+    """True for an axis of one element in the image, the windows and the result: exporters write a
+    convolution over one axis as one over two.
+    """
+    return x.shape[2 + k] == weight.shape[2 + k] == w.count[k] == 1 and not w.before[k] and not w.after[k]
 
 
 @converter("ConvTranspose")
