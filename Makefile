@@ -148,7 +148,7 @@ notebooks: $(VENV)/.docs
 gpu:
 	$(or $(wildcard $(BIN)/python),$(PYTHON)) -m bench.gpu $(if $(EMULATE),--emulate) --wheels '$(WHEELS)' --report '$(REPORT)' --log '$(LOG)' $(if $(filter command,$(origin SECONDS)),--seconds $(SECONDS))
 
-# Texts, schedules and gradients nobody would write, an equal part of the time each:  make fuzz SECONDS=600 SEED=1 ONLY=gradients
+# Texts, schedules, gradients and files of models nobody would write, an equal part of the time each:  make fuzz SECONDS=600 SEED=1 ONLY=gradients
 fuzz: venv
 	$(BIN)/python -m texpr fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY)) --corpus tests/lang/*.tx tests/compiler/*.tx examples/operators/*.tx
 

@@ -1,5 +1,5 @@
-"""The command: batches of texts, of schedules, of default schedules and of gradients in child
-processes, findings in a folder.
+"""The command: batches of texts, of schedules, of default schedules, of gradients and of files of
+models in child processes, findings in a folder.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from texpr.compiler.imports import library_files
 from texpr.support.progress import bar
 from texpr.support.table import aligned
 from texpr.tools.arguments import Commands, add_command
-from texpr.tools.fuzz import defaults, gradients, language, schedules
+from texpr.tools.fuzz import defaults, gradients, language, model_files, schedules
 from texpr.tools.fuzz.cases import parse_case
 from texpr.tools.fuzz.defaults import Defaults
 from texpr.tools.fuzz.gradients import Gradients
 from texpr.tools.fuzz.language import Language
+from texpr.tools.fuzz.model_files import ModelFiles
 from texpr.tools.fuzz.part import Part, findings
 from texpr.tools.fuzz.schedules import Schedules
 
@@ -47,7 +48,7 @@ def add_parser(commands: Commands) -> None:
     )
     parser.add_argument(
         "--only",
-        choices=("language", "schedules", "default", "gradients"),
+        choices=("language", "schedules", "default", "gradients", "files"),
         help="try one part (default: all)",
     )
     parser.add_argument(
@@ -67,7 +68,7 @@ def add_parser(commands: Commands) -> None:
         "--replay",
         type=Path,
         metavar="FILE",
-        help="try the text, or the .litmus, .default or .gradients case, of a file",
+        help="try the text, the .litmus, .default or .gradients case, or the model of a file",
     )
     parser.add_argument(
         "--corpus",
@@ -93,6 +94,7 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
         ("schedules", "schedules"),
         ("defaults", "default schedules"),
         ("gradients", "operators"),
+        ("files", "files of models"),
     ):
         limits.add_argument(f"--{name}", type=int, default=sys.maxsize, metavar="N", help=f"{what} to try")
     depth = parser.add_argument_group("how far trials go")
@@ -124,6 +126,7 @@ def fuzz(arguments: argparse.Namespace) -> int:
         "schedules": (Schedules(seed), arguments.schedules),
         "default": (Defaults(seed, arguments.compile), arguments.defaults),
         "gradients": (Gradients(seed), arguments.gradients),
+        "files": (ModelFiles(seed), arguments.files),
     }
     chosen = [parts[name] for name in parts if arguments.only in (None, name)]
     kinds = 0
@@ -157,6 +160,9 @@ def _tried(part: Part, most: int, seconds: float, folder: Path) -> int:
 
 
 _SHOWN = (
+    "pt2",
+    "safetensors",
+    "onnx",
     "default schedules",
     "programs",
     "differentiated",
@@ -189,6 +195,8 @@ def _replay(path: Path) -> int:
         finding = defaults.replayed(path.read_text(encoding="utf-8"))
     elif path.suffix == ".gradients":
         finding = gradients.replayed(path.read_text(encoding="utf-8"))
+    elif path.suffix in {f.suffix for f in model_files.formats().values()}:
+        finding = model_files.replayed(path)
     elif path.suffix == ".litmus":
         finding = schedules.replayed(parse_case(path.read_text(encoding="utf-8")))
     else:

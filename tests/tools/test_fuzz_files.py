@@ -1,0 +1,65 @@
+"""The part of the fuzzer that reads damaged files of models."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import texpr as tx
+from texpr.__main__ import main
+from texpr.tools.fuzz import model_files
+from texpr.tools.fuzz.model_files import Format, archive, file_of, formats, is_foreign, trial
+
+
+def test_the_small_archive_is_valid(tmp_path):
+    path = tmp_path / "m.pt2"
+    path.write_bytes(archive())
+    model = tx.pt2.load(path)
+    assert list(model.state_dict()) == ["weight", "bias"]
+    assert np.allclose(model(np.ones((2, 4), np.float32)), 5)
+
+
+@pytest.mark.parametrize("name", formats())
+def test_damaged_files_are_refused_or_read(name):
+    counts: Counter[str] = Counter()
+    tried = 0
+    for number in range(10_000):
+        found, data = file_of(7, number)
+        if found == name:
+            assert trial(name, data, counts) is None
+            tried += 1
+        if tried == 150:
+            break
+    assert counts[f"{name} | refused"] > 30 and counts[f"{name} | read"] > 3
+
+
+@pytest.mark.parametrize(
+    "read, kind",
+    [
+        (lambda path: 1 // 0, "bad: ZeroDivisionError"),
+        (lambda path: np.ones(1 << 27), "bad: memory"),
+        (lambda path: open("/etc/hostname").close(), "bad: another file is opened"),
+    ],
+)
+def test_what_goes_wrong_is_found(read, kind, monkeypatch):
+    monkeypatch.setattr(model_files, "formats", lambda: {"bad": Format(".bad", bytes, read)})
+    finding = trial("bad", b"", Counter())
+    assert finding is not None and finding.kind == kind and finding.detail
+
+
+def test_files_that_are_foreign(tmp_path):
+    assert not is_foreign(str(tmp_path / "a"), str(tmp_path)) and not is_foreign(np.__file__, "/x")
+    assert is_foreign("/etc/passwd", str(tmp_path)) and is_foreign("../a", "/x/y")
+
+
+def test_command(tmp_path, capsys):
+    code = main(
+        ["fuzz", "--only", "files", "--seed", "3", "--files", "40", "--findings", str(tmp_path / "f")]
+    )
+    printed = capsys.readouterr().out
+    assert code == 0 and "40 files, 0 kinds of findings" in printed and "pt2" in printed
+    (tmp_path / "m.pt2").write_bytes(archive()[:200])
+    assert main(["fuzz", "--replay", str(tmp_path / "m.pt2")]) == 0
+    assert "nothing goes wrong" in capsys.readouterr().out

@@ -1,0 +1,315 @@
+"""Files of models with a few bytes changed, read in child processes: they are read, or refused with a
+reasoned error, without much memory and without a look at other files.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import resource
+import sys
+import sysconfig
+import tempfile
+import traceback
+import zipfile
+from collections import Counter
+from collections.abc import Callable
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from texpr import nn
+from texpr.support.errors import Error
+from texpr.support.frozen_dataclass import frozen
+from texpr.tools.fuzz.part import Part, alone, batched, file_name
+from texpr.tools.fuzz.trial import Finding
+
+MOST_MEMORY = 1 << 18
+"""KB that a child may grow by while it reads a file of a few KB."""
+NUMBERS = (
+    b"-1",
+    b"0",
+    b"1",
+    b"255",
+    b"65536",
+    b"2147483648",
+    b"9223372036854775807",
+    b"1e308",
+    b"99999999999999999999",
+)
+NAMES = (b"../weights", b"/etc/passwd", b"", b"a/b", b"\\\\host\\a", b"weight_0")
+
+
+@frozen
+class Format:
+    """A format of files.
+
+    Attributes:
+        suffix: of files, with its dot.
+        make: the bytes of a small valid one.
+        read: reads a path.
+    """
+
+    suffix: str
+    make: Callable[[], bytes]
+    read: Callable[[Path], object]
+
+
+def _network() -> nn.Module:
+    return nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2))
+
+
+def _written(write: Callable[[Path], object]) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "valid"
+        write(path)
+        return path.read_bytes()
+
+
+def _onnx(path: Path) -> None:
+    from texpr import onnx
+
+    onnx.save(_network(), path, np.zeros((1, 4), np.float32))
+
+
+def _read_onnx(path: Path) -> object:
+    from texpr import onnx
+
+    return onnx.load(path)
+
+
+def _read_archive(path: Path) -> object:
+    from texpr import pt2
+
+    return pt2.load(path)
+
+
+def _tensor(*sizes: int) -> dict[str, object]:
+    strides = [int(np.prod(sizes[k + 1 :])) for k in range(len(sizes))]
+    return {
+        "dtype": 7,
+        "sizes": [{"as_int": n} for n in sizes],
+        "requires_grad": True,
+        "device": {"type": "cpu", "index": None},
+        "strides": [{"as_int": n} for n in strides],
+        "storage_offset": {"as_int": 0},
+        "layout": 7,
+    }
+
+
+def archive() -> bytes:
+    """An archive of PyTorch: y = x W^T + b."""
+    types = {"w": _tensor(3, 4), "b": _tensor(3), "x": _tensor(2, 4), "y": _tensor(2, 3)}
+    named: dict[str, Any] = {name: {"as_tensor": {"name": name}} for name in types}
+    leaf = {"type": None, "context": None, "children_spec": []}
+    inputs = {"type": "builtins.tuple", "context": "null", "children_spec": [leaf]}
+    options = {"type": "builtins.dict", "context": "[]", "children_spec": []}
+    both = {"type": "builtins.tuple", "context": "null", "children_spec": [inputs, options]}
+    node = {
+        "target": "torch.ops.aten.linear.default",
+        "inputs": [
+            {"name": name, "arg": named[short], "kind": 1}
+            for name, short in (("input", "x"), ("weight", "w"), ("bias", "b"))
+        ],
+        "outputs": [named["y"]],
+        "metadata": {},
+    }
+    whole = {"in_spec": json.dumps([1, both]), "out_spec": json.dumps([1, leaf]), "forward_arg_names": ["x"]}
+    program = {
+        "schema_version": {"major": 8, "minor": 20},
+        "range_constraints": {},
+        "graph_module": {
+            "graph": {
+                "inputs": [named[n] for n in "wbx"],
+                "outputs": [named["y"]],
+                "nodes": [node],
+                "tensor_values": types,
+            },
+            "signature": {
+                "input_specs": [
+                    {"parameter": {"arg": {"name": "w"}, "parameter_name": "weight"}},
+                    {"parameter": {"arg": {"name": "b"}, "parameter_name": "bias"}},
+                    {"user_input": {"arg": named["x"]}},
+                ],
+                "output_specs": [{"user_output": {"arg": named["y"]}}],
+            },
+            "module_call_graph": [{"fqn": "", "signature": whole}],
+        },
+    }
+    table = {
+        full: {"path_name": f"weight_{k}", "is_param": True, "use_pickle": False, "tensor_meta": types[short]}
+        for k, (full, short) in enumerate((("weight", "w"), ("bias", "b")))
+    }
+    return _zipped(
+        {
+            "m/archive_format": b"pt2",
+            "m/byteorder": b"little",
+            "m/data/weights/weight_0": np.ones((3, 4), "<f4").tobytes(),
+            "m/data/weights/weight_1": np.ones(3, "<f4").tobytes(),
+            "m/data/weights/model_weights_config.json": json.dumps({"config": table}).encode(),
+            "m/models/model.json": json.dumps(program).encode(),
+        }
+    )
+
+
+def _zipped(parts: dict[str, bytes]) -> bytes:
+    found = io.BytesIO()
+    with zipfile.ZipFile(found, "w") as file:
+        for name, data in parts.items():
+            file.writestr(zipfile.ZipInfo(name), data)
+    return found.getvalue()
+
+
+@cache
+def formats() -> dict[str, Format]:
+    """The formats whose libraries are installed."""
+    known = {
+        "pt2": Format(".pt2", archive, _read_archive),
+        "safetensors": Format(
+            ".safetensors",
+            lambda: _written(lambda p: nn.save(_network(), p)),
+            lambda p: nn.load(_network(), p),
+        ),
+        "onnx": Format(".onnx", lambda: _written(_onnx), _read_onnx),
+    }
+    return {name: f for name, f in known.items() if name == "pt2" or find_spec(name)}
+
+
+@cache
+def _valid(name: str) -> bytes:
+    return formats()[name].make()
+
+
+def file_of(seed: int, number: int) -> tuple[str, bytes]:
+    """The format and the bytes of trial `number`."""
+    r = Random(f"{seed}:{number}")
+    name = r.choice(sorted(formats()))
+    data = _valid(name)
+    if name == "pt2" and r.random() < 0.7:  # a part, so that checksums are right
+        return name, _with_part(r, data)
+    return name, spoilt(r, data)
+
+
+def _with_part(r: Random, data: bytes) -> bytes:
+    with zipfile.ZipFile(io.BytesIO(data)) as file:
+        parts = {n: file.read(n) for n in file.namelist()}
+    name = r.choice(sorted(parts, key=lambda n: len(parts[n]))[-3:])
+    return _zipped({**parts, name: spoilt(r, parts[name])})
+
+
+def spoilt(r: Random, data: bytes) -> bytes:
+    """Data with bytes changed, cut, repeated, or with other numbers and names in its texts."""
+    found = bytearray(data)
+    for _ in range(r.choice((1, 1, 2, 4))):
+        how, k = r.random(), r.randrange(len(found) + 1)
+        if how < 0.35:
+            found[k : k + 1] = bytes([r.randrange(256)])
+        elif how < 0.45:
+            del found[k : k + r.choice((1, 8, 64))]
+        elif how < 0.5:
+            del found[k:]
+        elif how < 0.6:
+            found[k:k] = found[k : k + r.choice((1, 8, 64))]
+        elif how < 0.85:
+            _replace(r, found, rb"-?\d+", NUMBERS)
+        else:
+            _replace(r, found, rb'(?<=")[a-z_0-9.]+(?=")', NAMES)
+    return bytes(found)
+
+
+def _replace(r: Random, data: bytearray, pattern: bytes, words: tuple[bytes, ...]) -> None:
+    """Another word in the place of one that the pattern finds."""
+    places = [m.span() for m in re.finditer(pattern, bytes(data))]
+    if places:
+        first, last = r.choice(places)
+        data[first:last] = r.choice(words)
+
+
+class ModelFiles(Part):
+    """The part of the fuzzer that tries files of models."""
+
+    what, size, seconds = "files", 200, (120.0, 20.0)
+
+    def request(self, numbers: list[int]) -> tuple[object, ...]:
+        return f"{__name__}:batch", self.seed, numbers
+
+    def write(self, folder: Path, number: int, finding: Finding) -> Path:
+        """The file as it was tried, and a file about it."""
+        name, data = file_of(self.seed, number)
+        stem = file_name(finding, repr(data))
+        (folder / f"{stem}.txt").write_text(
+            f"{finding.kind}\nseed {self.seed}, file {number}\n\n{finding.detail}\n"
+        )
+        path = folder / f"{stem}{formats()[name].suffix}"
+        path.write_bytes(data)
+        return path
+
+
+def replayed(path: Path) -> Finding | None:
+    """Read a file in a child process."""
+    return alone(f"{__name__}:one", str(path), seconds=ModelFiles.seconds[1])
+
+
+def one(path: str) -> list[str] | None:
+    """Runs in a child."""
+    name = next(n for n, f in formats().items() if f.suffix == Path(path).suffix)
+    finding = trial(name, Path(path).read_bytes(), Counter())
+    return None if finding is None else [finding.kind, finding.detail]
+
+
+def batch(seed: int, numbers: list[int]) -> list[Any]:
+    """Runs in a child."""
+    return batched(numbers, lambda number, counts: trial(*file_of(seed, number), counts))
+
+
+def trial(name: str, data: bytes, counts: Counter[str]) -> Finding | None:
+    """Read the bytes as a file of a format: what went wrong, or nothing."""
+    known = formats()[name]
+    _watch()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"m{known.suffix}"
+        path.write_bytes(data)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        _OPENED.clear()
+        try:
+            known.read(path)
+            counts[f"{name} | read"] += 1
+        except Error as error:
+            counts[f"{name} | refused"] += 1
+            if not str(error):
+                return Finding(f"{name}: an error without words", repr(error))
+        except Exception as error:
+            return Finding(f"{name}: {type(error).__name__}", traceback.format_exc())
+        others = [p for p in _OPENED if is_foreign(p, folder)]
+    if others:
+        return Finding(f"{name}: another file is opened", "\n".join(others))
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    return Finding(f"{name}: memory", f"{grown:,} KB") if grown > MOST_MEMORY else None
+
+
+_OPENED: list[str] = []
+"""Paths that were opened since the trial began."""
+
+
+@cache
+def _watch() -> None:
+    """Note every file that this process opens."""
+    sys.addaudithook(lambda event, given: _OPENED.append(str(given[0])) if event == "open" else None)
+
+
+def is_foreign(path: str, folder: str) -> bool:
+    """True for a file that is neither in the folder nor a part of Python or its packages."""
+    own = (
+        folder,
+        sys.prefix,
+        sys.base_prefix,
+        *sysconfig.get_paths().values(),
+        str(Path(__file__).parents[3]),
+    )
+    return not path.isdigit() and not os.path.abspath(path).startswith((*own, "/proc/", "/sys/", "/dev/null"))
