@@ -121,7 +121,7 @@ NN = (
         "nn/utils.md",
         "Utilities",
         "Weights in files, export to C, packed sequences, gradient clipping, parameters as a vector.",
-        ("nn.utils", "nn.checkpoint", "nn.export", "nn.modules.packed_sequence"),
+        ("nn.utils", "nn.checkpoint", "nn.pretrained", "nn.export", "nn.modules.packed_sequence"),
     ),
 )
 API = Page(
@@ -281,6 +281,7 @@ GROUPS: dict[str, str] = {
     "nn.utils.parametrizations": "Parametrizations",
     "nn.utils.vectors": "Parameters as a vector",
     "nn.checkpoint": "Weights in files",
+    "nn.pretrained.hugging_face": "Weights in files",
     "nn.export": "Export to C",
     "nn.core.module": "Modules",
     "nn.core.parameter": "Parameters and buffers",

@@ -73,7 +73,7 @@ SUB_FLOORS: dict[str, list[set[str]]] = {
         {"data"},
         {"modules", "optim"},
         {"losses", "metrics", "checkpoint"},
-        {"utils", "training"},
+        {"utils", "training", "pretrained"},
         {"export", "sklearn"},
     ],
 }

@@ -9,8 +9,8 @@ import pytest
 
 import texpr as tx
 from texpr.__main__ import main
-from texpr.tools.fuzz import model_files
-from texpr.tools.fuzz.model_files import Format, archive, file_of, formats, is_foreign, trial
+from texpr.tools.fuzz import damaged_files
+from texpr.tools.fuzz.damaged_files import Format, archive, file_of, formats, is_foreign, trial
 
 
 def test_the_small_archive_is_valid(tmp_path):
@@ -44,7 +44,7 @@ def test_damaged_files_are_refused_or_read(name):
     ],
 )
 def test_what_goes_wrong_is_found(read, kind, monkeypatch):
-    monkeypatch.setattr(model_files, "formats", lambda: {"bad": Format(".bad", bytes, read)})
+    monkeypatch.setattr(damaged_files, "formats", lambda: {"bad": Format(".bad", bytes, read)})
     finding = trial("bad", b"", Counter())
     assert finding is not None and finding.kind == kind and finding.detail
 

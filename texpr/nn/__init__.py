@@ -16,7 +16,7 @@ from texpr.support.suggest import suggest_names
 
 if TYPE_CHECKING:
     from texpr.nn import data, init, metrics, optim, sklearn, utils
-    from texpr.nn.checkpoint import load, save
+    from texpr.nn.checkpoint import save
     from texpr.nn.core.module import Module
     from texpr.nn.core.parameter import Buffer, Parameter
     from texpr.nn.core.summary import summary
@@ -166,6 +166,7 @@ if TYPE_CHECKING:
         TransformerEncoderLayer,
     )
     from texpr.nn.modules.unpooling import MaxUnpool1d, MaxUnpool2d, MaxUnpool3d
+    from texpr.nn.pretrained.hugging_face import load
     from texpr.nn.training import callbacks
     from texpr.nn.training.callbacks import Callback, EarlyStopping
     from texpr.nn.training.history import History

@@ -147,6 +147,17 @@ def read_arrays(path: str | Path) -> tuple[dict[str, np.ndarray], object]:
         raise _damaged(path, f"its metadata are not valid ({error})") from None
 
 
+def read_weights(path: str | Path) -> dict[str, np.ndarray]:
+    """All arrays of a file by name; those of a dtype that NumPy lacks as numbers.
+
+    Raises:
+        CheckpointError: the file is damaged.
+        MissingExtra: safetensors is not installed.
+        OSError: the file cannot be read.
+    """
+    return _arrays(_deserialized(path)[0], path)
+
+
 def require_safetensors(purpose: str) -> Any:
     """The library safetensors.
 

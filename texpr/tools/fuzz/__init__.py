@@ -19,10 +19,10 @@ Gradients: `differentiable` writes operators with conditions, ranges and indices
 accepted when printed, equals differences, and when compiled touches nothing behind its arrays
 (`tx.options(guard=)`).
 
-Files of models: `model_files` changes bytes, numbers and names of small valid ones, and asks that
+Files of models: `damaged_files` changes bytes, numbers and names of small valid ones, and asks that
 they are read or refused with little memory, and that no other file is opened.
 
-`language`, `schedules`, `defaults`, `gradients` and `model_files` are the parts that `fuzz_command` drives;
+`language`, `schedules`, `defaults`, `gradients` and `damaged_files` are the parts that `fuzz_command` drives;
 `shrink` cuts a finding down while the same thing still goes wrong.
 """
 

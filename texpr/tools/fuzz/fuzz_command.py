@@ -14,12 +14,12 @@ from texpr.compiler.imports import library_files
 from texpr.support.progress import bar
 from texpr.support.table import aligned
 from texpr.tools.arguments import Commands, add_command
-from texpr.tools.fuzz import defaults, gradients, language, model_files, schedules
+from texpr.tools.fuzz import damaged_files, defaults, gradients, language, schedules
 from texpr.tools.fuzz.cases import parse_case
+from texpr.tools.fuzz.damaged_files import ModelFiles
 from texpr.tools.fuzz.defaults import Defaults
 from texpr.tools.fuzz.gradients import Gradients
 from texpr.tools.fuzz.language import Language
-from texpr.tools.fuzz.model_files import ModelFiles
 from texpr.tools.fuzz.part import Part, findings
 from texpr.tools.fuzz.schedules import Schedules
 
@@ -195,8 +195,8 @@ def _replay(path: Path) -> int:
         finding = defaults.replayed(path.read_text(encoding="utf-8"))
     elif path.suffix == ".gradients":
         finding = gradients.replayed(path.read_text(encoding="utf-8"))
-    elif path.suffix in {f.suffix for f in model_files.formats().values()}:
-        finding = model_files.replayed(path)
+    elif path.suffix in {f.suffix for f in damaged_files.formats().values()}:
+        finding = damaged_files.replayed(path)
     elif path.suffix == ".litmus":
         finding = schedules.replayed(parse_case(path.read_text(encoding="utf-8")))
     else:

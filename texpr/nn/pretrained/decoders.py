@@ -1,0 +1,179 @@
+"""Language models that see what is before each token: GPT-2 and Llama."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from texpr import ops
+from texpr.nn.core.layer_operations import parameter
+from texpr.nn.core.module import Module
+from texpr.nn.modules.containers import ModuleList
+from texpr.nn.modules.embedding import Embedding
+from texpr.nn.modules.linear import Linear
+from texpr.nn.modules.normalization import LayerNorm, RMSNorm
+
+
+class _Projection(Module):
+    """Linear layer whose weight is stored as (inputs, outputs)."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.weight = parameter(self, "weight", (inputs, outputs), "f32")
+        self.bias = parameter(self, "bias", (outputs,), "f32")
+
+    def forward(self, x: Any) -> Any:
+        return x @ self.weight + self.bias
+
+
+class _Gpt2Attention(Module):
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.c_attn, self.c_proj = _Projection(width, 3 * width), _Projection(width, width)
+
+    def forward(self, x: Any) -> Any:
+        q, k, v = ops.split_packed_heads(self.c_attn(x), H=self.heads)
+        return self.c_proj(ops.merge_heads(ops.attention_causal(q, k, v)))
+
+
+class _Gpt2Mlp(Module):
+    def __init__(self, width: int, inner: int) -> None:
+        super().__init__()
+        self.c_fc, self.c_proj = _Projection(width, inner), _Projection(inner, width)
+
+    def forward(self, x: Any) -> Any:
+        return self.c_proj(ops.gelu_tanh(self.c_fc(x)))
+
+
+class _Gpt2Block(Module):
+    def __init__(self, width: int, heads: int, inner: int, eps: float) -> None:
+        super().__init__()
+        self.ln_1, self.attn = LayerNorm(width, eps=eps), _Gpt2Attention(width, heads)
+        self.ln_2, self.mlp = LayerNorm(width, eps=eps), _Gpt2Mlp(width, inner)
+
+    def forward(self, x: Any) -> Any:
+        x = x + self.attn(self.ln_1(x))
+        return x + self.mlp(self.ln_2(x))
+
+
+class _Gpt2Body(Module):
+    def __init__(self, sizes: Mapping[str, Any]) -> None:
+        super().__init__()
+        width, eps = sizes["n_embd"], sizes.get("layer_norm_epsilon", 1e-5)
+        inner = sizes.get("n_inner") or 4 * width
+        self.wte, self.wpe = Embedding(sizes["vocab_size"], width), Embedding(sizes["n_positions"], width)
+        blocks = [_Gpt2Block(width, sizes["n_head"], inner, eps) for _ in range(sizes["n_layer"])]
+        self.h, self.ln_f = ModuleList(blocks), LayerNorm(width, eps=eps)
+
+    def forward(self, tokens: Any) -> Any:
+        x = self.wte(tokens) + self.wpe(np.arange(tokens.shape[1]))
+        for block in self.h:
+            x = block(x)
+        return self.ln_f(x)
+
+
+class Gpt2(Module):
+    """GPT-2: logits of the next token at each place. Radford et al., Language Models are Unsupervised
+    Multitask Learners, 2019.
+    """
+
+    def __init__(self, sizes: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.transformer = _Gpt2Body(sizes)
+        self.lm_head = Linear(sizes["n_embd"], sizes["vocab_size"], bias=False)
+        if sizes.get("tie_word_embeddings", True):
+            self.lm_head.weight = self.transformer.wte.weight
+
+    def forward(self, tokens: Any) -> Any:
+        return self.lm_head(self.transformer(tokens))
+
+
+class _LlamaAttention(Module):
+    def __init__(self, sizes: Mapping[str, Any], theta: float) -> None:
+        super().__init__()
+        width, self.heads = sizes["hidden_size"], sizes["num_attention_heads"]
+        self.shared = sizes.get("num_key_value_heads") or self.heads
+        self.size = sizes.get("head_dim") or width // self.heads
+        self.theta, bias = theta, bool(sizes.get("attention_bias", False))
+        self.q_proj = Linear(width, self.heads * self.size, bias)
+        self.k_proj = Linear(width, self.shared * self.size, bias)
+        self.v_proj = Linear(width, self.shared * self.size, bias)
+        self.o_proj = Linear(self.heads * self.size, width, bias)
+
+    def forward(self, x: Any) -> Any:
+        q, k = ops.split_heads(self.q_proj(x), H=self.heads), ops.split_heads(self.k_proj(x), H=self.shared)
+        v = ops.split_heads(self.v_proj(x), H=self.shared)
+        angles = np.outer(
+            np.arange(x.shape[1]), self.theta ** -(np.arange(0, self.size, 2) / self.size)
+        ).astype(np.float32)
+        cosine, sine = (x.capture.constant(f(angles)).astype(x.dtype) for f in (np.cos, np.sin))
+        q, k = ops.rotary(q, cosine, sine), ops.rotary(k, cosine, sine)
+        k, v = (self._repeated(y) for y in (k, v))
+        return self.o_proj(ops.merge_heads(ops.attention_causal(q, k, v)))
+
+    def _repeated(self, y: Any) -> Any:
+        """Heads of keys and values, each for several heads of queries."""
+        times, (batch, _, length, size) = self.heads // self.shared, y.shape
+        if times == 1:
+            return y
+        spread = y.expand_dims(2).broadcast_to(batch, self.shared, times, length, size)
+        return spread.reshape(batch, self.heads, length, size)
+
+
+class _LlamaMlp(Module):
+    def __init__(self, width: int, inner: int, bias: bool) -> None:
+        super().__init__()
+        self.gate_proj, self.up_proj = Linear(width, inner, bias), Linear(width, inner, bias)
+        self.down_proj = Linear(inner, width, bias)
+
+    def forward(self, x: Any) -> Any:
+        return self.down_proj(ops.silu(self.gate_proj(x)) * self.up_proj(x))
+
+
+class _LlamaLayer(Module):
+    def __init__(self, sizes: Mapping[str, Any], theta: float) -> None:
+        super().__init__()
+        width, eps = sizes["hidden_size"], sizes.get("rms_norm_eps", 1e-6)
+        self.self_attn = _LlamaAttention(sizes, theta)
+        self.mlp = _LlamaMlp(width, sizes["intermediate_size"], bool(sizes.get("mlp_bias", False)))
+        self.input_layernorm = RMSNorm(width, eps=eps)
+        self.post_attention_layernorm = RMSNorm(width, eps=eps)
+
+    def forward(self, x: Any) -> Any:
+        x = x + self.self_attn(self.input_layernorm(x))
+        return x + self.mlp(self.post_attention_layernorm(x))
+
+
+class _LlamaBody(Module):
+    def __init__(self, sizes: Mapping[str, Any], theta: float) -> None:
+        super().__init__()
+        self.embed_tokens = Embedding(sizes["vocab_size"], sizes["hidden_size"])
+        self.layers = ModuleList([_LlamaLayer(sizes, theta) for _ in range(sizes["num_hidden_layers"])])
+        self.norm = RMSNorm(sizes["hidden_size"], eps=sizes.get("rms_norm_eps", 1e-6))
+
+    def forward(self, tokens: Any) -> Any:
+        x = self.embed_tokens(tokens)
+        for layer in self.layers:
+            x = layer(x)
+        return self.norm(x)
+
+
+class Llama(Module):
+    """Llama: logits of the next token at each place. Touvron et al., LLaMA, 2023; positions by
+    rotation, Su et al., RoFormer, 2021.
+    """
+
+    def __init__(self, sizes: Mapping[str, Any]) -> None:
+        super().__init__()
+        rope = sizes.get("rope_parameters") or sizes.get("rope_scaling") or {}
+        theta = rope.get("rope_theta") or sizes.get("rope_theta") or 10000.0
+        self.model = _LlamaBody(sizes, float(theta))
+        self.lm_head = Linear(sizes["hidden_size"], sizes["vocab_size"], bias=False)
+        if sizes.get("tie_word_embeddings", False):
+            self.lm_head.weight = self.model.embed_tokens.weight
+
+    def forward(self, tokens: Any) -> Any:
+        return self.lm_head(self.model(tokens))
