@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     from texpr.support.extras import MissingExtra
     from texpr.support.options import options
     from texpr.tune import tune
+    from texpr.tune import tuning as tuning
 
 __all__ = [
     "CallError",
@@ -228,6 +229,7 @@ _MODULES = {
     "gpu": "runtime.gpu",
     "jax": "bridges.jax",
     "torch": "bridges.torch",
+    "tuning": "tune.tuning",
 }
 """Modules that are offered under another name."""
 

@@ -20,7 +20,9 @@ import pytest
 import texpr as tx
 from tests.tune.cases import MATMUL, SUMS
 from texpr.compiler import tuning_records
+from texpr.compiler.kernel_cache import machine_text
 from texpr.support.errors import CallError
+from texpr.targets import find_target
 from texpr.tune import measurement, search
 
 ROOT = Path(__file__).parents[2]
@@ -111,7 +113,10 @@ def test_trials_are_not_measured_again(monkeypatch):
 
 def test_the_same_seed_tries_the_same_however_many_run_at_once(monkeypatch):
     monkeypatch.setattr(search, "compare", lambda case, scripts, timeout: [1.0] * (1 + len(scripts)))
-    monkeypatch.setattr(search, "measure", lambda case, script, timeout: (1.0 + len(script) % 7, ""))
+    here = machine_text(find_target("native"))
+    monkeypatch.setattr(
+        search, "measure", lambda case, script, timeout: measurement.Measured(1.0 + len(script) % 7, "", here)
+    )
 
     def tried(**options):
         return [

@@ -46,12 +46,31 @@ class Record:
     chosen: bool = False
 
 
-def path_of(program: Program, sizes: Mapping[Var, int], directory: Path | None = None) -> Path | None:
-    """The file of records for a program; None where nothing is kept."""
+def path_of(
+    program: Program, sizes: Mapping[Var, int], directory: Path | None = None, machine: str = ""
+) -> Path | None:
+    """The file of records for a program; None where nothing is kept.
+
+    Args:
+        machine: the record as text of the machine that measured, if it is not this one.
+    """
     root = directory or (current().cache_dir and current().cache_dir / "tuned")  # type: ignore[operator]
+    return root / f"{_key(program, sizes, machine)}.jsonl" if root else None
+
+
+def _key(program: Program, sizes: Mapping[Var, int], machine: str) -> str:
     numbers = sorted((v.name, n) for v, n in sizes.items())
-    key = "\0".join((program_text(program), repr(numbers), machine_text(find_target("native"))))
-    return root / f"{sha256(key.encode()).hexdigest()[:40]}.jsonl" if root else None
+    key = "\0".join((program_text(program), repr(numbers), machine or machine_text(find_target("native"))))
+    return sha256(key.encode()).hexdigest()[:40]
+
+
+_USED: dict[str, str] = {}
+"""Schedules that this process uses, whatever is on disk."""
+
+
+def use(program: Program, sizes: Mapping[Var, int], script: str) -> None:
+    """Let later kernels of this process use a schedule, which was proven."""
+    _USED[_key(program, sizes, "")] = script
 
 
 def chosen_script(program: Program, sizes: Mapping[Var, int]) -> str | None:
@@ -59,12 +78,11 @@ def chosen_script(program: Program, sizes: Mapping[Var, int]) -> str | None:
     has none.
     """
     options = current()
-    if (
-        not options.tuned
-        or len(sizes) < len(program.sizes)
-        or options.cache_dir is None
-        or not (options.cache_dir / "tuned").is_dir()
-    ):
+    if not options.tuned or len(sizes) < len(program.sizes):
+        return None
+    if _USED and (script := _USED.get(_key(program, sizes, ""))) is not None:
+        return script
+    if options.cache_dir is None or not (options.cache_dir / "tuned").is_dir():
         return None
     path = path_of(program, sizes)
     assert path is not None

@@ -16,6 +16,7 @@ from time import perf_counter
 import numpy as np
 
 from texpr.compiler import op
+from texpr.compiler.kernel_cache import machine_text
 from texpr.compiler.kernels.compiled_kernel import CompiledKernel
 from texpr.compiler.schedule import Schedule
 from texpr.compiler.scheduled_kernels import scripted
@@ -27,6 +28,8 @@ from texpr.runtime.process.worker import run_in_child
 from texpr.support.errors import CompileError, Error, ScheduleError
 from texpr.support.frozen_dataclass import frozen
 from texpr.support.options import options
+from texpr.targets import find_target
+from texpr.tune.trial_slots import cores
 
 SAMPLES = 5
 SAMPLE_SECONDS = 2e-3
@@ -57,18 +60,33 @@ class Case:
     cache_dir: str
 
 
-def measure(case: Case, script: str, timeout: float) -> tuple[float, str]:
-    """Seconds of a call with a schedule, and no reason; or infinity, and why the schedule does
-    not count.
+@frozen
+class Measured:
+    """A trial.
+
+    Attributes:
+        seconds: of a call; infinite where the schedule does not count, for the reason `error`.
+        machine: the record of the machine that measured.
     """
+
+    seconds: float
+    error: str
+    machine: str
+
+
+def measure(case: Case, script: str, timeout: float) -> Measured:
+    """Run a schedule in a child process, while no other trial has its cores."""
+    machine = machine_text(find_target("native"))
     try:
-        return float(
-            run_in_child("texpr.tune.measurement:measure_here", asdict(case), script, timeout=timeout)
-        ), ""
+        with cores(case.threads):
+            seconds = run_in_child(
+                "texpr.tune.measurement:measure_here", asdict(case), script, timeout=timeout
+            )
+        return Measured(float(seconds), "", machine)
     except (CompileError, ScheduleError) as error:
-        return inf, error.message
+        return Measured(inf, error.message, machine)
     except (Error, AssertionError) as error:
-        return inf, str(error)[-400:]
+        return Measured(inf, str(error)[-400:], machine)
 
 
 def compare(case: Case, scripts: Sequence[str], timeout: float) -> list[float]:

@@ -11,7 +11,7 @@ from math import inf, isfinite, prod
 from pathlib import Path
 
 from texpr.compiler import CompiledKernel, Op, Schedule, tuning_records
-from texpr.compiler.kernel_cache import program_text
+from texpr.compiler.kernel_cache import machine_text, program_text
 from texpr.compiler.schedule import schedule as start
 from texpr.compiler.scheduled_kernels import scripted
 from texpr.ir.expr import Var
@@ -26,7 +26,7 @@ from texpr.support.tracebacks import boundary
 from texpr.targets import find_target
 from texpr.tune.features import describe
 from texpr.tune.learned_model import Model
-from texpr.tune.measurement import Case, compare, measure
+from texpr.tune.measurement import Case, Measured, compare, measure
 from texpr.tune.space import Point, space_of_function, space_of_script
 from texpr.tune.strategies import Genetic, RandomSearch, Strategy
 
@@ -125,7 +125,10 @@ def tune(
             sizes, and with some steps left out.
         seed: the same seed tries the same schedules, as far as their times agree.
         timeout: seconds that one trial may take.
-        executor: runs trials, several at once; any `concurrent.futures.Executor`.
+        executor: runs trials, several at once; any `concurrent.futures.Executor`, such as
+            `MPIPoolExecutor` of mpi4py or `get_executor()` of a Dask client. On each machine as many
+            run at once as its cores have threads for. Those of machines of another kind are
+            recorded for these, and do not count here.
         progress: show it; on a terminal unless given.
         keep: record trials on disk. Those of earlier searches are not measured again.
         options: all sizes, constants and dtype variables of the operator.
@@ -199,6 +202,7 @@ class _Search:
             space_of_script(default.steps) if function is None else space_of_function(function, choices)
         )
         self.path = tuning_records.path_of(self.program, self.sizes) if keep else None
+        self._machine = machine_text(find_target("native"))
         cache = current().cache_dir
         numbers = tuple((v.name, n) for v, n in self.sizes.items())
         self.case = Case(
@@ -262,12 +266,20 @@ class _Search:
             running = ((s, f.result()) for s, f in futures)
         for script in scripts:
             while script not in self._known:
-                done, (seconds, error) = next(running)
-                self._known[done] = tuning_records.Record(done, seconds if isfinite(seconds) else None, error)
-                if self.path is not None:
-                    tuning_records.append(self.path, self._known[done])
+                self._note(*next(running))
             record = self._known[script]
             yield inf if record.seconds is None else record.seconds, record.error
+
+    def _note(self, script: str, found: Measured) -> None:
+        """Record a trial, with the machine that measured it."""
+        seconds = found.seconds if isfinite(found.seconds) else None
+        record = tuning_records.Record(script, seconds, found.error)
+        if self.path is not None:
+            path = tuning_records.path_of(self.program, self.sizes, machine=found.machine)
+            tuning_records.append(path or self.path, record)
+        if found.machine != self._machine:
+            record = tuning_records.Record(script, None, "it was measured on a machine of another kind")
+        self._known[script] = record
 
     def result(self, timeout: float) -> Tuned:
         """The fastest schedule, measured once more beside the default one."""
