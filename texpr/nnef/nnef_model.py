@@ -33,14 +33,15 @@ def load(path: str | os.PathLike[str]) -> NnefModel:
         ResourceError: it is larger or nested deeper than the limits.
         OSError: it cannot be read.
     Example:
-        >>> text = '''version 1.0;
-        ... graph net(x) -> (y) {
-        ...     x = external(shape = [2, 3]);
-        ...     y = softmax(2.0 * x, axes = [1]);
-        ... }'''
+        >>> lines = (
+        ...     "version 1.0; graph net(x) -> (y) {",
+        ...     "    x = external(shape = [2, 3]);",
+        ...     "    y = softmax(2.0 * x, axes = [1]);",
+        ...     "}",
+        ... )
         >>> import pathlib
         >>> pathlib.Path("net").mkdir()
-        >>> pathlib.Path("net/graph.nnef").write_text(text) > 0
+        >>> pathlib.Path("net/graph.nnef").write_text("\n".join(lines)) > 0
         True
         >>> tx.nnef.load("net")(np.zeros((2, 3), np.float32)).shape
         (2, 3)
@@ -61,7 +62,7 @@ class NnefModel(Module):
         >>> import pathlib
         >>> pathlib.Path("twice").mkdir()
         >>> text = "version 1.0; graph g(x) -> (y) { x = external(shape = [2]); y = x + x; }"
-        >>> pathlib.Path("twice/graph.nnef").write_text(text) > 0
+        >>> pathlib.Path("twice/graph.nnef").write_text("\n".join(lines)) > 0
         True
         >>> model = tx.nnef.load("twice")
         >>> model.inputs, model.outputs
