@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 
@@ -173,5 +174,14 @@ def test_a_launcher_that_is_told_to_end_does_not_restart(monkeypatch, tmp_path):
         tmp_path, '[ "$1" = --version ] && exit 0\necho x >> starts\nkill -TERM $PPID\nexec sleep 60'
     )
     monkeypatch.chdir(tmp_path)
+    begin = subprocess.Popen
+
+    def late(*arguments, **options):
+        """The child's signal comes before `Popen` returns."""
+        child = begin(*arguments, **options)
+        time.sleep(0.2)
+        return child
+
+    monkeypatch.setattr("texpr.tools.launch.subprocess.Popen", late)
     assert main(["launch", "-n", "1", "--mpiexec", fake, "--restarts", "5", "train.py"]) == 128 + 15
     assert (tmp_path / "starts").read_text() == "x\n"

@@ -7,10 +7,10 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from types import FrameType
+from typing import Any
 
 from texpr.support.extras import MissingExtra
 from texpr.tools.arguments import Commands, add_command
@@ -105,35 +105,55 @@ def _command(arguments: argparse.Namespace) -> tuple[list[str], int]:
 def _run(command: Sequence[str], environment: Mapping[str, str]) -> tuple[int, bool]:
     """The exit status of a command, and whether this process was told to end."""
     sys.stdout.flush()
-    child = subprocess.Popen(command, env=dict(environment))
-    with _forwarded(child) as told:
+    with _Ending() as ending:  # before there is a child: a signal must not leave it alone
+        child = subprocess.Popen(command, env=dict(environment))
+        ending.hand_on_to(child)
         status = child.wait()
-    if told:
-        return 128 + told[0], True
+    if ending.told:
+        return 128 + ending.told[0], True
     return (status if status >= 0 else 128 - status), False
 
 
-@contextmanager
-def _forwarded(child: subprocess.Popen[bytes]) -> Iterator[list[int]]:
-    """Hand signals that end this process on to a child; the list has those that came."""
-    told: list[int] = []
+class _Ending:
+    """Signals that end this process, handed on to a child, which is killed where it does not end in
+    time.
 
-    def handle(number: int, frame: FrameType | None) -> None:
-        told.append(number)
-        child.send_signal(signal.SIGTERM)
-        signal.signal(signal.SIGALRM, lambda *_: child.kill())
-        signal.setitimer(signal.ITIMER_REAL, _GRACE)
+    Attributes:
+        told: the signals that came.
+    """
 
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.signal(number, handle) for number in numbers}
-    alarm = signal.getsignal(signal.SIGALRM)
-    try:
-        yield told
-    finally:
+    def __init__(self) -> None:
+        self.told: list[int] = []
+        self._child: subprocess.Popen[bytes] | None = None
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> _Ending:
+        self._before = {
+            **{n: signal.signal(n, self._take) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)},
+            signal.SIGALRM: signal.signal(signal.SIGALRM, self._kill),
+        }
+        return self
+
+    def __exit__(self, *_: object) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, alarm)
-        for number, handler in before.items():
+        for number, handler in self._before.items():
             signal.signal(number, handler)
+
+    def hand_on_to(self, child: subprocess.Popen[bytes]) -> None:
+        """Signals are for this child, also those that came before it was there."""
+        self._child = child
+        if self.told:
+            child.terminate()
+
+    def _take(self, number: int, frame: FrameType | None) -> None:
+        self.told.append(number)
+        signal.setitimer(signal.ITIMER_REAL, _GRACE)
+        if self._child is not None:
+            self._child.terminate()
+
+    def _kill(self, number: int, frame: FrameType | None) -> None:
+        if self._child is not None:
+            self._child.kill()
 
 
 def _say(text: str) -> None:
