@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -86,14 +86,13 @@ def _is_random(case: Any) -> bool:
 
 def outcome(case: Any) -> str:
     """Differences in a case's results; empty where they are as they should be."""
-    compare = _compare_statistics if _is_random(case) else _compare
+    compare = compare_statistics if _is_random(case) else compare_values
     try:
         prepared = Backend.prepare(case.model)
         for inputs, outputs in case.data_sets:
-            given, wanted = ([_value(v) for v in values] for values in (inputs, outputs))
+            given, wanted = ([value_of(v) for v in values] for values in (inputs, outputs))
             for found, right in zip(prepared.run(given), wanted, strict=True):
-                for y, w in zip(_parts(found), _parts(right), strict=True):
-                    compare(y, w, case.rtol, case.atol)
+                compare_parts(found, right, case.rtol, case.atol, compare)
     except UnsupportedOp as error:
         return "; ".join(error.notes) or error.message
     except Exception as error:  # a case that fails must not keep others from being counted
@@ -101,7 +100,7 @@ def outcome(case: Any) -> str:
     return ""
 
 
-def _value(v: Any) -> Any:
+def value_of(v: Any) -> Any:
     """What a case gives, as arrays, lists of them, or None."""
     helper = library().numpy_helper
     kind = v.DESCRIPTOR.name if hasattr(v, "DESCRIPTOR") else ""
@@ -118,7 +117,19 @@ def _parts(value: Any) -> list[np.ndarray]:
     return [np.asarray(v) for v in (value if isinstance(value, list) else [value]) if v is not None]
 
 
-def _compare_statistics(found: np.ndarray, right: np.ndarray, rtol: float, atol: float) -> None:
+def compare_parts(
+    found: Any, right: Any, rtol: float, atol: float, compare: Callable[..., None] | None = None
+) -> None:
+    """Compare tensors, sequences of them, and what is absent.
+
+    Raises:
+        AssertionError, ValueError: they differ.
+    """
+    for y, w in zip(_parts(found), _parts(right), strict=True):
+        (compare or compare_values)(y, w, rtol, atol)
+
+
+def compare_statistics(found: np.ndarray, right: np.ndarray, rtol: float, atol: float) -> None:
     """Types and shapes, and means as far as so few numbers tell."""
     if (found.dtype, found.shape) != (right.dtype, right.shape):
         raise ValueError(f"{found.dtype}{list(found.shape)}, expected {right.dtype}{list(right.shape)}")
@@ -128,7 +139,12 @@ def _compare_statistics(found: np.ndarray, right: np.ndarray, rtol: float, atol:
         raise ValueError(f"the mean is {means[0]:g}, expected {means[1]:g} within {bound:.2g}")
 
 
-def _compare(found: np.ndarray, right: np.ndarray, rtol: float, atol: float) -> None:
+def compare_values(found: np.ndarray, right: np.ndarray, rtol: float, atol: float) -> None:
+    """Compare two tensors.
+
+    Raises:
+        AssertionError, ValueError: they differ.
+    """
     if (found.dtype, found.shape) != (right.dtype, right.shape):
         raise ValueError(f"{found.dtype}{list(found.shape)}, expected {right.dtype}{list(right.shape)}")
     wide = right.dtype if from_numpy(right.dtype) else np.float64

@@ -15,6 +15,7 @@ from texpr.ir.expr import Tensor
 from texpr.ir.interpreter.tensor import interpret
 from texpr.onnx.converters import find
 from texpr.onnx.element_types import FROM_ONNX, name_of
+from texpr.onnx.kept_nodes import Keeping
 from texpr.onnx.narrow_types import Narrow
 from texpr.onnx.onnx_package import library
 from texpr.onnx.read import array_of, definition, dense, opsets
@@ -286,7 +287,7 @@ class Run:
         found = find(proto.domain, proto.op_type)
         check_node(proto, node.version, node.values, node.versions, found is None or found.inferred)
         if found is None:
-            return self._defined(node)
+            return self._kept(node, self._defined(node))
         if found.control:
             return _outputs(found.convert(node, *node.values))
         convert = found.convert
@@ -294,7 +295,13 @@ class Run:
             convert = _of_bytes(node, convert)
         if all(map(is_known, node.values)):
             return self._folded(node, convert)
-        return _outputs(convert(node, *map(self.tensor, node.values)))
+        return self._kept(node, _outputs(convert(node, *map(self.tensor, node.values))), not found.known)
+
+    def _kept(self, node: Node, results: Sequence[Value], fixed: bool = True) -> Sequence[Value]:
+        """The results of a node, which a capture that keeps nodes remembers."""
+        if isinstance(self.capture, Keeping):
+            self.capture.keep(node.proto, node.version, node.values, results, fixed)
+        return results
 
     def _folded(self, node: Node, convert: Any) -> Sequence[Value]:
         """The outputs of a node of constants, computed now."""

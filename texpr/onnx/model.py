@@ -423,7 +423,7 @@ def _known(value: Any) -> Any:
         return [_known(v) for v in value]
     return (
         value
-        if isinstance(value, Known | Nothing | None)
+        if isinstance(value, Known | Symbolic | Nothing | None)
         else Known.of(value.numpy() if isinstance(value, Tensor) else value)
     )
 

@@ -23,6 +23,7 @@ from texpr.nn.core import pytree
 from texpr.nn.core.inputs import as_input
 from texpr.onnx.converters import NEWEST
 from texpr.onnx.element_types import TO_ONNX
+from texpr.onnx.kept_nodes import Keeping, Kept, Reshaped, adapted, elements, origin
 from texpr.onnx.model_errors import UnsupportedOp
 from texpr.onnx.onnx_package import library
 from texpr.onnx.values import Known
@@ -31,6 +32,7 @@ from texpr.onnx.writing.graph import OLDEST_WRITTEN, Graph, Inexpressible, Value
 from texpr.onnx.writing.layers import call
 from texpr.support.errors import CallError, ResourceError
 from texpr.support.files import write_file
+from texpr.support.frozen_dataclass import frozen
 
 MOST_BYTES = (1 << 31) - 1
 """Of a protobuf."""
@@ -92,8 +94,8 @@ def save(
     named = find_named({n: shape for n, (shape, _) in specs.items()}, dims or {})
     usual = _resized(specs, named, None)
     with _evaluating(model):
-        whole = _Captured.of(model, usual, outputs)
-        others = [_Captured.of(model, _resized(specs, named, d), outputs) for d in named]
+        whole = _Captured.of(model, usual, outputs, opset, not named)
+        others = [_Captured.of(model, _resized(specs, named, d), outputs, opset, False) for d in named]
     name_dims(whole.graph, [o.graph for o in others], named)
     shapes = [
         named_shape(v.shape, [o.results[k].shape for o in others], named) for k, v in enumerate(whole.results)
@@ -162,7 +164,7 @@ def _evaluating(model: object) -> Iterator[None]:
             m.training = training
 
 
-class _Recorded(Capture):
+class _Recorded(Keeping):
     """A capture that keeps which operator each call is of."""
 
     def __init__(self) -> None:
@@ -190,8 +192,15 @@ class _Captured:
         self.graph, self.results = graph, results
 
     @staticmethod
-    def of(model: Callable[..., Any], specs: Specs, outputs: Sequence[str] | None) -> _Captured:
-        """Captured on inputs of these shapes."""
+    def of(
+        model: Callable[..., Any], specs: Specs, outputs: Sequence[str] | None, version: int, fixed: bool
+    ) -> _Captured:
+        """Captured on inputs of these shapes.
+
+        Args:
+            version: of ONNX's operators.
+            fixed: true if no extent keeps a name.
+        """
         capture = _Recorded()
         symbols = {n: capture.input(n, shape, t) for n, (shape, t) in specs.items()}
         with capture:
@@ -215,7 +224,7 @@ class _Captured:
                 code="arguments",
                 help="names of outputs differ from those of inputs",
             )
-        writer = _Writer(capture, _variable_names(model, capture, {*wished, *specs}), wished)
+        writer = _Writer(capture, _variable_names(model, capture, {*wished, *specs}), wished, version, fixed)
         values = {s.tensor: Value(n, s.shape, s.dtype) for n, s in symbols.items()}
         return writer.captured(values, found)
 
@@ -304,11 +313,39 @@ def _variable_names(model: object, capture: Capture, taken: set[str]) -> dict[Va
     return names
 
 
+@frozen
+class _Node:
+    """A node that a program was read from, in the form in which it is written."""
+
+    kept: Kept
+    inputs: list[Any]
+    attributes: dict[str, Any]
+
+
+def _input(graph: Graph, value: Any, values: Mapping[Node, Value]) -> Value | None:
+    """An input of a node that was kept."""
+    if isinstance(value, Reshaped):
+        found = _input(graph, value.value, values)
+        assert found is not None
+        return graph.reshape(found, [n if n >= 0 else found.size for n in value.shape])
+    if isinstance(value, Known):
+        return known(elements(value), value.dtype)
+    return None if value is None else values[value.tensor]
+
+
 class _Writer:
     """One capture becomes a graph."""
 
-    def __init__(self, capture: _Recorded, variables: Mapping[Variable, str], outputs: Sequence[str]) -> None:
+    def __init__(
+        self,
+        capture: _Recorded,
+        variables: Mapping[Variable, str],
+        outputs: Sequence[str],
+        version: int,
+        fixed: bool,
+    ) -> None:
         self.capture, self.variables, self.outputs = capture, variables, outputs
+        self.version, self.fixed = version, fixed
 
     def captured(self, values: dict[Node, Value], found: Sequence[Symbolic]) -> _Captured:
         """The graph of what the results need.
@@ -325,7 +362,10 @@ class _Writer:
         for tensor, array in self.capture.constants.items():
             values[tensor] = known(load(array, tensor.dtype), tensor.dtype)
         lacking: dict[str, int] = {}
-        for equation in _needed(self.capture.equations, [s.tensor for s in found]):
+        for equation in self._needed([s.tensor for s in found]):
+            if isinstance(equation, _Node):
+                self._write_node(graph, equation, values)
+                continue
             try:
                 self._write(graph, equation, values)
             except Inexpressible as error:
@@ -350,18 +390,41 @@ class _Writer:
         return _Captured(graph, results)
 
     def _write(self, graph: Graph, equation: Equation | Invoke, values: dict[Node, Value]) -> None:
-        assert isinstance(equation, Invoke)
+        if not isinstance(equation, Invoke):
+            raise Inexpressible("a gradient inside of the program")
         args = [values[t] for t in equation.args]
         results = call(graph, self.capture.operators.get(equation), equation.program, args)
         values.update(zip(equation.targets, results))
 
+    def _write_node(self, graph: Graph, node: _Node, values: dict[Node, Value]) -> None:
+        inputs = [_input(graph, v, values) for v in node.inputs]
+        results = [r for r in node.kept.results if r is not None]
+        given = iter(
+            graph.several(node.kept.op, inputs, [(r.shape, r.dtype) for r in results], **node.attributes)
+        )
+        values.update((r.tensor, next(given)) for r in results)
 
-def _needed(equations: Sequence[Equation | Invoke], results: Sequence[Node]) -> list[Invoke]:
-    """The calls that results depend on."""
-    wanted, found = set(results), []
-    for e in reversed(equations):
-        assert isinstance(e, Invoke), "only gradients add equations"
-        if wanted & set(e.targets):
-            wanted.update(e.args)
-            found.append(e)
-    return found[::-1]
+    def _needed(self, results: Sequence[Node]) -> list[Equation | Invoke | _Node]:
+        """The calls and nodes that results depend on, each node in the place of its calls."""
+        nodes: dict[int, list[_Node]] = {}
+        for kept in self.capture.kept:
+            form = adapted(kept, self.version) if kept.fixed or self.fixed else None
+            if form is not None and None not in kept.results:
+                nodes.setdefault(kept.place, []).append(_Node(kept, *form))
+        wanted, given = set(results), set()
+        found: list[Equation | Invoke | _Node] = []
+        equations = self.capture.equations
+        for k in reversed(range(len(equations) + 1)):
+            for node in reversed(nodes.get(k, [])):
+                targets = {r.tensor for r in node.kept.results if r is not None}
+                if (wanted & targets) - given:
+                    wanted.update(v.tensor for v in map(origin, node.inputs) if isinstance(v, Symbolic))
+                    given |= targets
+                    found.append(node)
+            if not k:
+                break
+            e = equations[k - 1]
+            if (wanted & set(e.targets)) - given:
+                wanted.update(e.args if isinstance(e, Invoke) else ())
+                found.append(e)
+        return found[::-1]

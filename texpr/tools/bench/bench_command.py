@@ -23,7 +23,13 @@ def add_parser(commands: Commands) -> None:
     parts = add_commands(add_command(commands, "bench", None, "measure texpr, and try the operator library"))
     for part in (frontend, proofs, compiling, calling, plans, gradient_cost, certificates, coverage, targets):
         part.add_parser(parts)
-    add_part(add_command(parts, "onnx", _onnx, "run the node tests of ONNX, and count those that pass"))
+    onnx = add_command(parts, "onnx", _onnx, "run the node tests of ONNX, and count those that pass")
+    add_part(onnx)
+    onnx.add_argument(
+        "--models",
+        action="store_true",
+        help="in their place read the models that the package onnx has of PyTorch, and save them again",
+    )
     add_part(
         add_command(
             parts,
@@ -37,8 +43,9 @@ def add_parser(commands: Commands) -> None:
 # Imported when they run: the other commands start without networks.
 def _onnx(arguments: Namespace) -> int:
     from texpr.tools.bench.onnx_cases import bench_onnx
+    from texpr.tools.bench.onnx_models import bench_models
 
-    return bench_onnx(arguments)
+    return (bench_models if arguments.models else bench_onnx)(arguments)
 
 
 def _saving(arguments: Namespace) -> int:
