@@ -8,7 +8,7 @@ THREADS ?= 1,2
 BATCHES ?= 1,8
 EXAMPLES ?= 5
 
-.PHONY: venv array-api test test-all check arm demo examples litmus compilers gradients peers bench-peers bench-x86 pt2 bench-train bench-models bench-pretrained bench-polybench benchmarks reference docs links notebooks gpu fuzz fuzz-properties mutants verdicts ulp dist matrix bridges models changelog release-tools clean
+.PHONY: venv array-api test test-all check arm demo examples litmus compilers gradients peers bench-peers bench-x86 pt2 bench-train bench-distributed bench-models bench-pretrained bench-polybench benchmarks reference docs links notebooks gpu fuzz fuzz-properties mutants verdicts ulp dist matrix bridges models changelog release-tools clean
 venv: $(VENV)/.installed
 
 $(VENV)/.installed: pyproject.toml
@@ -86,6 +86,10 @@ bench-x86: venv bench-peers
 # Training steps beside torch and JAX:  make bench-train ONLY=mlp THREADS=1
 bench-train: venv bench-peers
 	$(BIN)/python -m bench.train --threads $(THREADS) --only '$(ONLY)'
+
+# Training on ranks beside one process, a core each:  make bench-distributed RANKS=2 ONLY=cnn,allreduce
+bench-distributed: venv
+	$(BIN)/python -m bench.distributed --ranks $(or $(RANKS),2) --only '$(ONLY)'
 
 # Whole networks of torchvision and transformers beside ONNX Runtime and torch.compile:  make bench-models ONLY=resnet18 THREADS=1 BATCHES=1
 bench-models: venv bench-peers .bench-peers/.models

@@ -1,0 +1,144 @@
+"""Training on ranks beside one process, and an allreduce beside mpi4py's.
+
+Each rank has one core. `python -m bench.distributed` starts the ranks by `texpr launch`; each runs
+this file again with the name of what it measures.
+
+Kept by hand: benchmarks of one process know no ranks that wait for each other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+ROOT = Path(__file__).parents[1]
+NETS = ("cnn", "transformer")
+BAR, ALLREDUCE_BAR, MB = 0.85, 1.1, 25
+"""The share of N times one rank's rate; times mpi4py's time; of a buffer."""
+
+
+def timed(runs: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+    """Median milliseconds of each: all ranks make equally many rounds, after three others."""
+    from texpr import distributed as dist
+
+    found = {}
+    for column, run in runs.items():
+        times = []
+        for k in range(rounds + 3):
+            start = time.perf_counter()
+            run()
+            times += [time.perf_counter() - start] if k >= 3 else []
+        dist.init().barrier()
+        found[column] = median(times) * 1e3
+    return found
+
+
+def training(name: str, rounds: int) -> dict[str, float]:
+    """Milliseconds of a step on one batch: of this process alone, and of all ranks."""
+    from bench.train.modules import module
+    from bench.train.nets import NETS as ALL
+    from texpr import distributed as dist
+    from texpr import nn
+    from texpr.nn.core.inputs import as_input
+    from texpr.nn.data.checks import as_target
+    from texpr.nn.training.data_parallel.parallel_step import ParallelStep
+    from texpr.nn.training.step import TrainingStep
+
+    comm, net = dist.init(), ALL[name]
+    x, y = net.batch()
+    specs = as_input(x, None).spec, as_target(y, True, None).spec
+
+    def parts() -> tuple:
+        model = module(nn, net)
+        for parameter, value in zip(model.parameters(), (v for each in net.weights() for v in each)):
+            parameter.data = value
+        kind = {"sgd": nn.optim.SGD, "adam": nn.optim.Adam, "adamw": nn.optim.AdamW}[net.optimizer]
+        return model, nn.CrossEntropyLoss(), kind(model.parameters(), lr=net.rate)
+
+    alone, together = TrainingStep(*parts()), ParallelStep(*parts(), comm)
+
+    def step() -> None:
+        together.open(specs)
+        plan = together.plan(*specs)
+        plan.fill(0, x)
+        plan.fill(1, y)
+        together.commit_round(plan, together.measure(plan))
+
+    return timed({"alone": lambda: alone(x, y), "together": step}, rounds)
+
+
+def allreduce(rounds: int) -> dict[str, float]:
+    """Milliseconds of an allreduce of 25 MB by texpr and by mpi4py."""
+    from texpr import distributed as dist
+
+    comm, buffer = dist.init(), np.ones(MB * 2**20 // 4, np.float32)
+    if comm.size == 1:
+        return {"texpr": 0.0, "mpi4py": 0.0}
+    from mpi4py import MPI
+
+    runs: dict[str, Callable[[], object]] = {
+        "texpr": lambda: comm.thread.submit(buffer).wait(),
+        "mpi4py": lambda: MPI.COMM_WORLD.Allreduce(MPI.IN_PLACE, buffer),
+    }
+    return timed(runs, rounds)
+
+
+def on_ranks(ranks: int, what: str, rounds: int) -> dict[str, float]:
+    """The numbers of rank 0, of some ranks on a core each."""
+    command = [sys.executable, "-m", "texpr", "launch", "-n", str(ranks), "--threads", "1", "--allow-root"]
+    worker = ["-m", "bench.distributed", "--worker", what, "--rounds", str(rounds)]
+    found = subprocess.run([*command, *worker], cwd=ROOT, capture_output=True, text=True, timeout=600)
+    if found.returncode:
+        raise SystemExit(found.stderr)
+    return json.loads(found.stdout.splitlines()[-1])
+
+
+def work(what: str, rounds: int) -> None:
+    """Measure on a rank; rank 0 prints a line of JSON."""
+    from texpr import distributed as dist
+
+    found = allreduce(rounds) if what == "allreduce" else training(what, rounds)
+    if dist.init().is_main:
+        print(json.dumps(found), flush=True)
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=50, help="steps, or allreduces, of each measurement")
+    parser.add_argument("--only", default="", help="networks, or allreduce, with commas between them")
+    parser.add_argument("--worker", default="", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.worker:
+        work(options.worker, options.rounds)
+        return
+    wanted = [n for n in options.only.split(",") if n] or [*NETS, "allreduce"]
+    ranks = options.ranks
+    print(
+        f"| network | one process, ms | step of ranks on one, ms | on {ranks}, ms | share of {ranks} times |"
+    )
+    print("|---|---|---|---|---|")
+    for name in (n for n in wanted if n in NETS):
+        one, several = (on_ranks(n, name, options.rounds) for n in (1, ranks))
+        share = one["alone"] / several["together"]
+        row = (one["alone"], one["together"], several["together"])
+        print(f"| {name} | {' | '.join(f'{t:.2f}' for t in row)} | {share:.2f}, bar {BAR} |", flush=True)
+    if "allreduce" in wanted:
+        found = on_ranks(ranks, "allreduce", options.rounds)
+        times = found["texpr"] / found["mpi4py"]
+        print(
+            f"\nallreduce of {MB} MB: {found['texpr']:.2f} ms, {times:.2f} times mpi4py's, bar {ALLREDUCE_BAR}"
+        )
+
+
+if __name__ == "__main__":
+    main()
