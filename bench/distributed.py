@@ -56,14 +56,15 @@ def training(name: str, rounds: int) -> dict[str, float]:
     x, y = net.batch()
     specs = as_input(x, None).spec, as_target(y, True, None).spec
 
-    def parts() -> tuple:
+    def parts() -> tuple[nn.Module, nn.Loss, nn.optim.Optimizer]:
         model = module(nn, net)
         for parameter, value in zip(model.parameters(), (v for each in net.weights() for v in each)):
             parameter.data = value
         kind = {"sgd": nn.optim.SGD, "adam": nn.optim.Adam, "adamw": nn.optim.AdamW}[net.optimizer]
         return model, nn.CrossEntropyLoss(), kind(model.parameters(), lr=net.rate)
 
-    alone, together = TrainingStep(*parts()), ParallelStep(*parts(), comm)
+    alone, (model, loss, optimizer) = TrainingStep(*parts()), parts()
+    together = ParallelStep(model, loss, optimizer, comm)
 
     def step() -> None:
         together.open(specs)
