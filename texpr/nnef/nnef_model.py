@@ -41,7 +41,7 @@ def load(path: str | os.PathLike[str]) -> NnefModel:
         ... )
         >>> import pathlib
         >>> pathlib.Path("net").mkdir()
-        >>> pathlib.Path("net/graph.nnef").write_text("\n".join(lines)) > 0
+        >>> pathlib.Path("net/graph.nnef").write_text("".join(lines)) > 0
         True
         >>> tx.nnef.load("net")(np.zeros((2, 3), np.float32)).shape
         (2, 3)
@@ -62,7 +62,7 @@ class NnefModel(Module):
         >>> import pathlib
         >>> pathlib.Path("twice").mkdir()
         >>> text = "version 1.0; graph g(x) -> (y) { x = external(shape = [2]); y = x + x; }"
-        >>> pathlib.Path("twice/graph.nnef").write_text("\n".join(lines)) > 0
+        >>> pathlib.Path("twice/graph.nnef").write_text(text) > 0
         True
         >>> model = tx.nnef.load("twice")
         >>> model.inputs, model.outputs
