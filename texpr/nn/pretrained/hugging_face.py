@@ -44,11 +44,17 @@ INDEX, SINGLE = "model.safetensors.index.json", "model.safetensors"
 
 
 @overload
-def load(model: str | Path) -> Module: ...
+def load(model: str | Path) -> Module:
+    """The network of a folder."""
+
+
 @overload
 def load(
     model: Module, path: str | Path, strict: bool = True, check_finite: bool = False
-) -> tuple[list[str], list[str]]: ...
+) -> tuple[list[str], list[str]]:
+    """Names that the file lacks, and those that the model does not have."""
+
+
 @boundary
 def load(
     model: Module | str | Path,
