@@ -16,16 +16,25 @@ from texpr.nnef.model_files import DECLARING
 from texpr.nnef.operation_declarations import STANDARD, TRACT, declared
 from texpr.nnef.operation_table import OPERATIONS
 from texpr.nnef.syntax.graph_tree import Fragment
+from texpr.nnef.writing.library_rules import NAMES
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "nnef.md"
 HEAD = """# NNEF operations
 
 Written by `scripts/nnef_operations.py` from the declarations and functions of `tx.nnef.load`.
-[Models in NNEF](../guide/nnef.md) shows how to use them.
+[Models in NNEF](../guide/nnef.md) shows how to use them. The operators that are written by name are
+at the end.
 
 An operation is computed by a function of texpr, or by other operations, as its fragment has it.
 Names with `=` have a default.
 """
+WRITTEN = """## Operators that are written by name
+
+`tx.nnef.save` writes these operators of `tx.ops` by these operations, and all others by their
+equations, as far as NNEF has the functions that are in them.
+
+| `tx.ops` | NNEF |
+|---|---|"""
 
 
 def themes(text: str) -> Iterator[tuple[str, list[str]]]:
@@ -70,6 +79,7 @@ def page() -> str:
                 parts += [f"### {heading}\n"]
             parts += ["| operation | parameters | computed by |", "|---|---|---|"]
             parts += [*(row(declared(text)[n]) for n in names), ""]
+    parts += [WRITTEN, *(f"| `{name}` | `{NAMES[name]}` |" for name in sorted(NAMES)), ""]
     return "\n".join(parts)
 
 

@@ -357,6 +357,7 @@ GROUPS: dict[str, str] = {
     "distributed.gathered_metrics": "Metrics",
     "distributed.same_state": "Parameters and optimizers",
     "nnef.nnef_model": "Models in NNEF",
+    "nnef.nnef_export": "Models in NNEF",
     "onnx.model": "Models in ONNX",
     "onnx.model_export": "Models in ONNX",
     "onnx.model_errors": "Errors",

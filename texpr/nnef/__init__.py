@@ -1,7 +1,8 @@
-"""Models in NNEF 1.0, the exchange format of the Khronos Group.
+"""Models in NNEF 1.0, the exchange format of the Khronos Group, both ways.
 
 `load` reads a folder or an archive and gives a module like those of `texpr.nn`: called on arrays it
-is compiled, its variables are parameters that a trainer changes.
+is compiled, its variables are parameters that a trainer changes. `save` writes what a module
+computes.
 
 * `model_containers`, `tensor_files`: bytes, whose sizes are checked before any memory is asked for.
 * `syntax`: texts become trees.
@@ -10,6 +11,8 @@ is compiled, its variables are parameters that a trainer changes.
 * `graph_evaluation`: the statements of a graph, fragments, arrays and conditions become calls in a program
   that is captured. Every other operation has a function in `operation_table`, entered there by the
   files of `operators`. What depends on nothing but constants is computed when the program is made.
+* `nnef_export`, `writing`: programs become graphs, operators of the library by rules, all others by
+  their equations.
 * `nnef_model`: the module.
 """
 
@@ -21,9 +24,10 @@ from texpr.support.late import offer_late
 from texpr.support.suggest import suggest_names
 
 if TYPE_CHECKING:
+    from texpr.nnef.nnef_export import save
     from texpr.nnef.nnef_model import NnefModel, load
 
-__all__ = ["NnefModel", "load"]
+__all__ = ["NnefModel", "load", "save"]
 
 suggest_names(__name__)
 offer_late(__name__)

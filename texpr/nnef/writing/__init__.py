@@ -1,0 +1,1 @@
+"""Programs become graphs of NNEF: operators of the library by rules, all others by their equations."""
