@@ -8,7 +8,7 @@ THREADS ?= 1,2
 BATCHES ?= 1,8
 EXAMPLES ?= 5
 
-.PHONY: venv array-api test test-all check arm demo examples litmus compilers gradients peers bench-peers bench-x86 pt2 bench-train bench-distributed bench-models bench-pretrained bench-polybench benchmarks reference docs links notebooks gpu fuzz fuzz-properties mutants verdicts ulp dist matrix bridges models changelog release-tools clean
+.PHONY: venv array-api test test-all check arm demo examples litmus compilers gradients peers bench-peers bench-x86 pt2 bench-train bench-distributed bench-models bench-pretrained bench-polybench benchmarks reference docs links notebooks gpu fuzz fuzz-properties mutants verdicts ulp dist matrix bridges models nnef changelog release-tools clean
 venv: $(VENV)/.installed
 
 $(VENV)/.installed: pyproject.toml
@@ -68,6 +68,15 @@ array-api: $(VENV)/.array-api
 
 $(VENV)/.array-api: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --group array-api
+	touch $@
+
+# Whole networks in NNEF beside torch, tract and Khronos' parser, in an environment of their own:  make nnef ONLY="small resnet18"
+nnef: venv .nnef-peers/.installed
+	PYTHONPATH=. $(BIN)/python scripts/nnef_networks.py --peers .nnef-peers/bin/python $(ONLY)
+
+.nnef-peers/.installed:
+	$(PYTHON) -m venv .nnef-peers
+	.nnef-peers/bin/python -m pip install --quiet torch torchvision torch-to-nnef nnef tract
 	touch $@
 
 # Other libraries for the bench, in an environment of their own. One that cannot be installed is shown as absent.

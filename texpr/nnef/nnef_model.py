@@ -33,17 +33,12 @@ def load(path: str | os.PathLike[str]) -> NnefModel:
         ResourceError: it is larger or nested deeper than the limits.
         OSError: it cannot be read.
     Example:
-<<<<<<< HEAD
         >>> lines = (
         ...     "version 1.0; graph net(x) -> (y) {",
         ...     "    x = external(shape = [2, 3]);",
         ...     "    y = softmax(2.0 * x, axes = [1]);",
         ...     "}",
         ... )
-=======
-        >>> body = "x = external(shape = [2, 3]); y = softmax(2.0 * x, axes = [1]);"
-        >>> text = f"version 1.0; graph net(x) -> (y) {{ {body} }}"
->>>>>>> 387a7d1c (nnef: the example of load is one line)
         >>> import pathlib
         >>> pathlib.Path("net").mkdir()
         >>> pathlib.Path("net/graph.nnef").write_text("".join(lines)) > 0
