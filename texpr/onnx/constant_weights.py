@@ -59,6 +59,10 @@ MOVING = {
 }
 """Operators whose results are elements of their first input, or of all of them (`Concat`)."""
 BY_CHANNEL = {"Add", "Div", "Mul", "Sub"}
+INSIDE = {"If", "Loop", "Scan"}
+"""Operators whose graphs see the names around them. Those of operators that ONNX defines by others,
+such as FlexAttention, run inside of the definition.
+"""
 
 
 @dataclass(eq=False, slots=True)
@@ -181,7 +185,7 @@ def _walk(
         inner = [
             (a.g, _walk(a.g, names, (*path, node.output[0], a.name), found))
             for a in node.attribute
-            if a.HasField("g")
+            if a.HasField("g") and node.op_type in INSIDE
         ]
         use = _used(node, given)
         names.update((n, use) for n in node.output if n)

@@ -10,16 +10,16 @@ import numpy as np
 
 from texpr import ops
 from texpr.graph.arrays.operator_texts import broadcast
-from texpr.ir.dtypes import BOOL, F32, F64, I64, DType, small
+from texpr.ir.dtypes import BOOL, F32, F64, I64, DType, numpy_dtype, small
 from texpr.onnx.converters import converter
 from texpr.onnx.element_types import FROM_ONNX, name_of, number_of
 from texpr.onnx.graph_conversion import Node
-from texpr.onnx.narrow_types import NARROW, Narrow
+from texpr.onnx.narrow_types import NARROW, Narrow, NarrowType
 from texpr.onnx.onnx_package import library
 from texpr.onnx.operator_definitions import each, number, wide, written
 from texpr.onnx.operators.narrow_conversions import narrowed, numbers
 from texpr.onnx.read import dense
-from texpr.onnx.values import Known, Value
+from texpr.onnx.values import Known, NeedsValue, Value, tensor_of
 
 _TRUNCATED = "if ({0} < 0) != ({1} < 0) and {0} % {1} != 0 then {0} // {1} + 1 else {0} // {1}"
 _BINARY = {
@@ -296,6 +296,27 @@ def _cast(node: Node, x: Any) -> Any:
 @converter("CastLike", narrow=True)
 def _cast_like(node: Node, x: Any, like: Any) -> Any:
     return cast(node, x, number_of(like.dtype))
+
+
+@converter("BitCast", known=(0,), control=True, inferred=False)
+def _bits(node: Node, x: Any) -> Any:
+    """Integers, truth values and narrow types are computed; the bits of other floats, of which the
+    language has only numbers, must be known.
+    """
+    to, t = node.attr("to"), x.dtype
+    kind = NARROW.get(to) or FROM_ONNX.get(to)
+    if kind is None or kind.bits != t.bits or kind.bits < 8:
+        raise node.refuse(f"of {t} to {name_of(to)}; types of as many bits, 8 or more, are read")
+    bare: Any = tensor_of(x)
+    if isinstance(bare, Known):
+        array = bare.array.reshape(-1).view(numpy_dtype(kind if isinstance(kind, DType) else kind.stored))
+        found: Any = Known(array.reshape(bare.shape), kind if isinstance(kind, DType) else kind.stored)
+    else:
+        stored = [v if isinstance(v, DType) else v.stored for v in (t, kind)]
+        if any(v.is_float for v in stored) or stored[1] == BOOL != stored[0]:
+            raise NeedsValue(*node.run.origins(x), f"input 0 of {node.op}, which has floats,")
+        found = bare.astype(stored[1].name)
+    return Narrow(found, kind) if isinstance(kind, NarrowType) else found
 
 
 @converter("Constant", control=True)
