@@ -101,7 +101,7 @@ def outcome(case: Any) -> str:
 
 
 def value_of(v: Any) -> Any:
-    """What a case gives, as arrays, lists of them, or None."""
+    """Results of a case, as arrays, lists of them, or None."""
     helper = library().numpy_helper
     kind = v.DESCRIPTOR.name if hasattr(v, "DESCRIPTOR") else ""
     readers = {

@@ -25,7 +25,7 @@ from texpr.onnx.element_types import FROM_ONNX
 from texpr.onnx.onnx_package import library
 
 PRODUCER = "texpr"
-"""What `texpr.onnx.save` says of itself."""
+"""The producer that `texpr.onnx.save` names."""
 WEIGHTS: dict[str, tuple[int, ...]] = {
     "BatchNormalization": (1, 2, 3, 4),
     "Conv": (1, 2),
@@ -75,13 +75,13 @@ class _Constant:
 
     @property
     def long_axes(self) -> int:
-        """How many of its dimensions are not 1."""
+        """Number of dimensions that are not 1."""
         return sum(n != 1 for n in self.tensor.dims)
 
 
 @dataclass(slots=True)
 class _Use:
-    """What is known of a value.
+    """Knowledge of a value.
 
     Attributes:
         constants: those whose elements it has.
@@ -94,7 +94,7 @@ class _Use:
     scale: _Constant | None = None
 
     def mark(self, least: int = 0) -> bool:
-        """Whether it has constants of so many long axes or more: they are weights."""
+        """True if it has constants of so many long axes or more: they are weights."""
         found = [c for c in self.constants if c.long_axes >= least]
         for c in found:
             c.is_weight = True
@@ -116,7 +116,7 @@ class _Scope:
     initializers: dict[int, _Constant] = field(default_factory=dict)
 
     def weights(self) -> list[_Constant]:
-        """Those of its constants that are weights."""
+        """Constants of it that are weights."""
         return [c for each in (self.initializers, self.nodes) for c in each.values() if c.is_weight]
 
 
@@ -167,7 +167,7 @@ def _scopes(model: Any) -> list[_Scope]:
 def _walk(
     graph: Any, outer: Mapping[str, _Use], path: tuple[str, ...], found: list[_Scope]
 ) -> dict[str, _Use]:
-    """What is known of the values of a graph; `found` gets it and those inside of it."""
+    """Knowledge of the values of a graph; `found` gets it and those inside of it."""
     names, scope = dict(outer), _Scope(graph, path)
     found.append(scope)
     names.update((v.name, _Use()) for v in graph.input)
@@ -195,7 +195,7 @@ def _walk(
 
 
 def _joined(k: int, branches: Sequence[tuple[Any, Mapping[str, _Use]]]) -> _Use:
-    """What is known of an output that one of several graphs gives."""
+    """Knowledge of an output that one of several graphs gives."""
     uses = [names.get(g.output[k].name, _Use()) for g, names in branches if k < len(g.output)]
     return _Use([c for u in uses for c in u.constants], any(u.depends for u in uses))
 
@@ -215,7 +215,7 @@ def _value(node: Any) -> Any:
 
 
 def _used(node: Any, given: Sequence[_Use]) -> _Use:
-    """What is known of a node's outputs; constants that it has as weights are marked."""
+    """Knowledge of a node's outputs; constants that it has as weights are marked."""
     op = node.op_type if node.domain in ("", "ai.onnx") else ""
     if op == "Gather":  # of a table; one of numbers is not trained
         return _Use(depends=given[0].mark(2) or given[0].depends)

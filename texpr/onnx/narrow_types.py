@@ -4,16 +4,12 @@ of its own, and operators that compute see numbers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from texpr.ir.dtypes import I8, U8, DType, numpy_dtype
 from texpr.support.frozen_dataclass import frozen
-
-if TYPE_CHECKING:
-    from texpr.graph import Symbolic
-    from texpr.onnx.values import Known
 
 
 @frozen
@@ -103,7 +99,7 @@ class NarrowType:
         return array.astype(numpy_dtype(self.stored)) if self.is_int else array.view(np.uint8)
 
     def readable(self, array: np.ndarray) -> np.ndarray:
-        """What is kept, as an array of ml_dtypes."""
+        """The stored value, as an array of ml_dtypes."""
         import ml_dtypes
 
         t = getattr(ml_dtypes, self.library)
@@ -127,11 +123,15 @@ NARROW = {
 
 
 class Narrow:
-    """A tensor of a narrow type: its bytes, and what they are."""
+    """A tensor of a narrow type.
+
+    Attributes:
+        tensor: its bytes, a constant (`values.Known`) or a symbolic tensor.
+    """
 
     __slots__ = ("dtype", "tensor")
 
-    def __init__(self, tensor: Known | Symbolic, dtype: NarrowType) -> None:
+    def __init__(self, tensor: Any, dtype: NarrowType) -> None:
         self.tensor, self.dtype = tensor, dtype
 
     @property

@@ -372,7 +372,7 @@ class Fusion:
                 self._graph.replace(best)
 
     def _moved_before_view(self, equation: Equation) -> Equation:
-        """What an equation does to a view of a reduction, done in the shape of the reduction:
+        """An equation over elements of a view of a reduction, in the shape of the reduction:
         `T = view of V; E[i] = f(T[i])`  ->  `W[j] = f(V[j]); E = view of W`.
         """
         for tensor in reads(equation):
@@ -437,8 +437,8 @@ class Fusion:
 
 
 def _before_view(equation: Equation, seen: Equation, name: str) -> Equation | None:
-    """What an equation does to a view, element by element, as an equation over what is viewed; None
-    where its other operands would be read at quotients or remainders.
+    """An equation over elements of a view as one over elements of what is viewed; None where its
+    other operands would be read at quotients or remainders.
     """
     source = viewed(seen)
     assert source is not None

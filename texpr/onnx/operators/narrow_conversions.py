@@ -19,7 +19,7 @@ _BITS = """op bits_of_numbers<T: float>(X: T[*S], least: T[N]) -> Y: u8[*S] {
   let n: i32[*S]  n[*s] = sum<i32>(k: if abs(X[*s]) >= least[k] then 1 else 0)
   Y[*s] = u8(if NONE then NAN else if NEGATIVE then n[*s] + SIGN else n[*s])
 }"""
-"""How many of the least numbers that round to each but the first are not above a size."""
+"""Number of the least numbers that round to each but the first, and are not above a size."""
 
 
 def numbers(node: Node, x: Narrow) -> Any:

@@ -248,7 +248,7 @@ def _recurrent(
 def _attributes(
     node: Node, direction: _Direction, hidden: int, functions: Sequence[_Function]
 ) -> dict[str, Any]:
-    """Those of a node that has one direction."""
+    """Attributes of a node that has one direction."""
     found: dict[str, Any] = {"hidden_size": hidden}
     if direction.backward:
         found["direction"] = "reverse"
