@@ -35,6 +35,7 @@ SUBJECTS = {
     "random_nodes": "Random numbers",
     "control": "Control flow, sequences, optionals",
     "ml": "ai.onnx.ml",
+    "tree_ensembles": "Trees of ai.onnx.ml",
     "training_operators": "ai.onnx.preview.training",
 }
 COLUMNS = 4

@@ -19,5 +19,6 @@ from texpr.onnx.operators import (  # noqa: F401
     sampling,
     shape_operators,
     training_operators,
+    tree_ensembles,
     windows,
 )

@@ -1,0 +1,242 @@
+"""Ensembles of decision trees. All trees are walked down in step, by tables of their nodes; leaves
+lead to themselves. Breiman, Friedman, Olshen, Stone, Classification and Regression Trees, 1984.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from texpr import ops
+from texpr.ir.dtypes import F32, numpy_dtype
+from texpr.onnx.converters import converter
+from texpr.onnx.graph_conversion import Node
+from texpr.onnx.operator_definitions import each, written
+from texpr.onnx.values import Known
+from texpr.support.frozen_dataclass import frozen
+
+_MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ")
+_SIGNS = ("<=", "<", ">=", ">", "==", "!=")
+_MEMBER = len(_MODES)
+_AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
+_TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
+
+_DESCEND = """op descend<T: float>(X: T[B, F], root: i64[R], feature: i64[K], split: T[K], mode: i64[K],
+  missing: i64[K], yes: i64[K], no: i64[K]; D) -> Y: i64[B, R] require D >= 0 {
+  let at: i64[D + 1, B, R]
+  at[0, b, r] = root[r]
+  at[d + 1, b, r] = if TEST then yes[at[d, b, r] | clamp] else no[at[d, b, r] | clamp]  for d in 0..D, b in 0..B, r in 0..R
+  Y[b, r] = at[D, b, r]
+}"""
+_LEAVES = """op leaves<T: float>(at: i64[B, R], W: T[K, M], has: bool[K, M]) -> Y: T[B, M] require R >= 1 {
+  Y[b, m] = RESULT
+}"""
+_RESULTS = {
+    "SUM": "sum(r: W[at[b, r], m | clamp])",
+    "AVERAGE": "sum(r: W[at[b, r], m | clamp]) / T(R)",
+    "MIN": "min(r: if has[at[b, r], m | clamp] then W[at[b, r], m | clamp] else inf)",
+    "MAX": "max(r: if has[at[b, r], m | clamp] then W[at[b, r], m | clamp] else -inf)",
+}
+
+
+@frozen
+class _Trees:
+    """Nodes of all trees, and leaves behind them, by their places.
+
+    Attributes:
+        yes, no: where they lead to.
+        weights: of leaves, by target.
+        has: which targets a leaf has a weight for.
+    """
+
+    roots: list[int]
+    feature: list[int]
+    split: list[float]
+    mode: list[int]
+    missing: list[int]
+    yes: list[int]
+    no: list[int]
+    weights: np.ndarray
+    has: np.ndarray
+
+    def depth(self, node: Node) -> int:
+        """Steps until all trees are at leaves.
+
+        Raises:
+            CallError: children that there are not, or a circle of them.
+        """
+        count, steps = len(self.yes), 0
+        if any(not 0 <= k < count for k in (*self.yes, *self.no, *self.roots)):
+            raise node.refuse(f"a child is outside of {count} nodes and leaves")
+        ends = {n for n in range(count) if self.yes[n] == self.no[n] == n}
+        here = set(self.roots) - ends
+        while here:
+            here, steps = {k for n in here for k in (self.yes[n], self.no[n])} - ends, steps + 1
+            if steps > count:
+                raise node.refuse("a node is below itself")
+        return steps
+
+
+def _walked(node: Node, x: Any, trees: _Trees, aggregate: str) -> Any:
+    """The combined weights of the leaves that each row comes to."""
+    t = x.dtype
+    if x.ndim != 2 or not trees.roots or max(trees.feature, default=0) >= x.shape[1]:
+        raise node.refuse(
+            f"{len(trees.roots)} trees of {max(trees.feature, default=0) + 1} features for {list(x.shape)}"
+        )
+    here = "at[d, b, r]"
+    value = f"X[b, feature[{here} | clamp] | clamp]"
+    tests = {m: f"{value} {_SIGNS[m]} split[{here} | clamp]" for m in sorted(set(trees.mode))}
+    if "!=" in "".join(tests.values()):
+        tests[5] = f"({tests[5]} and not isnan({value}))"
+    test = " or ".join(f"mode[{here} | clamp] == {m} and {v}" for m, v in tests.items())
+    test = next(iter(tests.values())) if len(tests) == 1 else test
+    if any(trees.missing):
+        test = f"(isnan({value}) and missing[{here} | clamp] == 1 or {test})"
+    tables = [
+        Known.of(np.array(v, np.int64))
+        for v in (trees.roots, trees.feature, trees.mode, trees.missing, trees.yes, trees.no)
+    ]
+    split = Known.of(np.array(trees.split, numpy_dtype(t)))
+    root, feature, mode, missing, yes, no = map(node.run.tensor, tables)
+    at = written(_DESCEND.replace("TEST", test))(
+        x, root, feature, node.run.tensor(split), mode, missing, yes, no, D=trees.depth(node)
+    )
+    weights = node.run.tensor(Known.of(trees.weights.astype(numpy_dtype(t))))
+    return written(_LEAVES.replace("RESULT", _RESULTS[aggregate]))(
+        at, weights, node.run.tensor(Known.of(trees.has))
+    )
+
+
+def transformed(node: Node, scores: Any, name: str) -> Any:
+    """Scores as chances."""
+    if name == "SOFTMAX":
+        return ops.softmax(scores, axis=1)
+    if name == "LOGISTIC":
+        return scores.sigmoid()
+    if name == "PROBIT":
+        return each("probit", "sqrt(2.0) * erfinv(2 * {0} - 1)", scores)
+    if name == "SOFTMAX_ZERO":
+        kept = each("kept", "if {0} == 0 then -inf else {0}", scores)
+        return each("zero", "if {0} == 0 then 0 else {1}", scores, ops.softmax(kept, axis=1))
+    return scores
+
+
+@converter("TreeEnsemble", domain="ai.onnx.ml")
+def _ensemble(node: Node, x: Any) -> Any:
+    mode = [int(v) for v in np.ravel(node.attr("nodes_modes").numbers())]
+    split, leaves = (np.ravel(node.attr(n).numbers()) for n in ("nodes_splits", "leaf_weights"))
+    count, targets = len(mode), node.attr("n_targets", 1)
+    columns = {
+        n: node.attr(f"nodes_{n}")
+        for n in ("featureids", "truenodeids", "falsenodeids", "trueleafs", "falseleafs")
+    }
+    missing = node.attr("nodes_missing_value_tracks_true") or [0] * count
+    ids = node.attr("leaf_targetids")
+    if len({count, len(split), len(missing), *map(len, columns.values())}) > 1 or len(ids) != len(leaves):
+        raise node.refuse("its lists of nodes, or of leaves, have different lengths")
+    if any(not 0 <= k < targets for k in ids) or any(not 0 <= m <= _MEMBER for m in mode):
+        raise node.refuse(f"targets are {sorted(set(ids))} of {targets}, modes {sorted(set(mode))}")
+    weights, has = np.zeros((count + len(ids), targets)), np.zeros((count + len(ids), targets), bool)
+    weights[count + np.arange(len(ids)), ids], has[count + np.arange(len(ids)), ids] = leaves, True
+    yes, no = (
+        [k + count * leaf for k, leaf in zip(columns[f"{side}nodeids"], columns[f"{side}leafs"])]
+        for side in ("true", "false")
+    )
+    trees = _with_leaves(
+        node.attr("tree_roots"), columns["featureids"], split.tolist(), mode, missing, yes, no, weights, has
+    )
+    members = node.attr("membership_values")
+    trees = _chained(node, trees, [] if members is None else np.ravel(members.numbers()).tolist())
+    found = _walked(node, x, trees, _AGGREGATES[node.attr("aggregate_function", 1)])
+    return transformed(node, found, _TRANSFORMS[node.attr("post_transform", 0)])
+
+
+def _with_leaves(
+    roots: Sequence[int],
+    feature: Sequence[int],
+    split: Sequence[float],
+    mode: Sequence[int],
+    missing: Sequence[int],
+    yes: Sequence[int],
+    no: Sequence[int],
+    weights: np.ndarray,
+    has: np.ndarray,
+) -> _Trees:
+    """With leaves behind the nodes, as many as there are more weights, which lead to themselves."""
+    count, more = len(mode), len(weights) - len(mode)
+    own, usual = range(count, count + more), next((m for m in mode if m != _MEMBER), 0)
+    filled = ([*v, *[f] * more] for v, f in ((feature, 0), (split, 0.0), (mode, usual), (missing, 0)))
+    return _Trees(list(roots), *filled, [*yes, *own], [*no, *own], weights, has)  # type: ignore[arg-type]
+
+
+def _chained(node: Node, trees: _Trees, members: list[float]) -> _Trees:
+    """Nodes that ask for one of several numbers as one node for each number: sets are given in the
+    order of their nodes, with NaN behind each.
+    """
+    if _MEMBER not in trees.mode:
+        return trees
+    lists, rest = [], members
+    for _ in range(trees.mode.count(_MEMBER)):
+        end = next((k for k, v in enumerate(rest) if v != v), len(rest))
+        lists.append(rest[:end])
+        rest = rest[end + 1 :]
+    columns = [list(v) for v in (trees.feature, trees.split, trees.mode, trees.missing, trees.yes, trees.no)]
+    feature, split, mode, missing, yes, no = columns
+    for k, values in zip([k for k, m in enumerate(trees.mode) if m == _MEMBER], lists):
+        if not values:
+            raise node.refuse("a set of membership_values has no number")
+        chain = [k, *range(len(mode), len(mode) + len(values) - 1)]
+        for column, given in zip(columns, (feature[k], 0.0, 0, missing[k], yes[k], no[k])):
+            column.extend([given] * (len(values) - 1))
+        for place, value in zip(chain, values):
+            split[place], mode[place] = value, _MODES.index("BRANCH_EQ")
+        for place, behind in zip(chain, chain[1:]):
+            no[place] = behind
+    more = np.zeros((len(mode) - len(trees.mode), trees.weights.shape[1]))
+    weights, has = np.concatenate([trees.weights, more]), np.concatenate([trees.has, more.astype(bool)])
+    return _Trees(trees.roots, feature, split, mode, missing, yes, no, weights, has)  # type: ignore[arg-type]
+
+
+def _numbers(node: Node, name: str) -> list[float]:
+    """Floats of an attribute, or of the tensor that version 3 has in its place."""
+    tensor = node.attr(f"{name}_as_tensor")
+    return list(node.attr(name) or []) if tensor is None else np.ravel(tensor.numbers()).tolist()
+
+
+@converter("TreeEnsembleRegressor", domain="ai.onnx.ml")
+def _regressor(node: Node, x: Any) -> Any:
+    keys = list(zip(node.attr("nodes_treeids") or [], node.attr("nodes_nodeids") or []))
+    place, count, targets = {key: k for k, key in enumerate(keys)}, len(keys), node.attr("n_targets", 1)
+    words, split = node.attr("nodes_modes") or [], _numbers(node, "nodes_values")
+    feature, missing = node.attr("nodes_featureids") or [], node.attr("nodes_missing_value_tracks_true")
+    children = [node.attr(f"nodes_{side}nodeids") or [] for side in ("true", "false")]
+    ends = list(zip(node.attr("target_treeids") or [], node.attr("target_nodeids") or []))
+    ids, values = node.attr("target_ids") or [], _numbers(node, "target_weights")
+    if len({count, len(place), len(words), len(split), len(feature), *map(len, children)}) > 1:
+        raise node.refuse("its lists of nodes have different lengths, or a node is there twice")
+    known = all(w == "LEAF" or w in _MODES for w in words) and all(e in place for e in ends)
+    if not known or not len(ends) == len(ids) == len(values) or any(not 0 <= k < targets for k in ids):
+        raise node.refuse("it has modes, or weights of nodes or targets, that there are not")
+    leaf = [w == "LEAF" for w in words]
+    usual = next((_MODES.index(w) for w in words if w != "LEAF"), 0)
+    yes, no = (
+        [k if leaf[k] else place.get((keys[k][0], child), -1) for k, child in enumerate(side)]
+        for side in children
+    )
+    weights, has = np.zeros((count, targets)), np.zeros((count, targets), bool)
+    for end, k, value in zip(ends, ids, values):
+        weights[place[end], k] += value
+        has[place[end], k] = True
+    roots = list({tree: k for k, (tree, _) in reversed(list(enumerate(keys)))}.values())[::-1]
+    mode = [usual if w == "LEAF" else _MODES.index(w) for w in words]
+    feature = [0 if is_leaf else f for is_leaf, f in zip(leaf, feature)]
+    trees = _Trees(roots, feature, split, mode, list(missing or [0] * count), yes, no, weights, has)
+    given = x if x.dtype.is_float else x.astype("f32")
+    found = _walked(node, given, trees, node.word("aggregate_function", "SUM", "AVERAGE", "MIN", "MAX"))
+    base = _numbers(node, "base_values")
+    if base:
+        found = found + node.run.tensor(Known.of(np.array(base, numpy_dtype(given.dtype))))
+    return transformed(node, found, node.word("post_transform", *_TRANSFORMS)).astype(F32.name)
