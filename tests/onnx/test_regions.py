@@ -49,7 +49,6 @@ IMAGES = np.array([0, 1, 1, 0, 1])
         ("avg", "output_half_pixel", 0),
         ("max", "half_pixel", 2),
         pytest.param("max", "half_pixel", 0, marks=pytest.mark.slow),
-        pytest.param("max", "output_half_pixel", 0, marks=pytest.mark.slow),
     ],
 )
 def test_regions_are_aligned(mode, way, ratio):
