@@ -32,7 +32,7 @@ of a part only from those that stand before them in the table there.
 | texts of `explain()` | `texpr/compiler/kernels/certified.py` (kernels), `texpr/autoschedule/core/decision.py` (nests), `texpr/poly/certificate/certify.py` (proof) |
 | native code of the runtime | `texpr/runtime/native/*.c`, then `python scripts/native.py` |
 | a layer, a loss, an optimizer | `texpr/nn/modules/`, `losses/`, `optim/` |
-| an operation of NNEF | its declaration in `texpr/nnef/standard.nnef` or `tract.nnef`, its function in `texpr/nnef/operators/` |
+| an operation of NNEF | its declaration in a `.nnef` file of `texpr/nnef/`, its function in `texpr/nnef/operators/` |
 | an operator of PyTorch's archives | `texpr/pt2/aten/`, then `python scripts/pt2_operators.py` |
 | an operator of ONNX | `texpr/onnx/operators/`, back in `texpr/onnx/writing/` |
 
