@@ -274,10 +274,12 @@ class _Search:
         """Record a trial, with the machine that measured it."""
         seconds = found.seconds if isfinite(found.seconds) else None
         record = tuning_records.Record(script, seconds, found.error)
-        if self.path is not None:
+        path, here = self.path, found.machine == self._machine
+        if path is not None and not here:
             path = tuning_records.path_of(self.program, self.sizes, machine=found.machine)
-            tuning_records.append(path or self.path, record)
-        if found.machine != self._machine:
+        if path is not None:
+            tuning_records.append(path, record)
+        if not here:
             record = tuning_records.Record(script, None, "it was measured on a machine of another kind")
         self._known[script] = record
 

@@ -54,7 +54,7 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A line of a file."""
+    """A line of a file; `program` is text."""
 
     program: str
     sizes: Mapping[str, int]
