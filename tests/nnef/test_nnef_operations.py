@@ -161,6 +161,7 @@ OTHERS = {
         np.where(np.arange(3) == x.argmax(1)[:, None, None], 1, -1)
     ),
     "y = tract_core_trilu(x, upper = false, k = 0);": lambda x, b: np.tril(x),
+    "y = tract_core_trilu(x > 0.0, upper = true, k = 1);": lambda x, b: np.triu(x > 0, 1),
     "y, i = tract_core_topk(x, k = 2, axis = 1);": lambda x, b: -np.sort(-x, 1)[:, :2],
     "y, i = tract_core_topk(x, k = 1, axis = 0, largest = false);": lambda x, b: np.sort(x, 0)[:1],
     "y = tract_core_product_reduce(x, axes = [1]);": lambda x, b: x.prod(1, keepdims=True),
@@ -371,3 +372,10 @@ def test_numbers_that_integers_cannot_be_make_floats(tmp_path):
     assert np.array_equal(run(tmp_path / "c", "y = x / 2;", x=x), [0, 1, 1])
     with pytest.raises(tx.CallError, match="powers of integers by tensors"):
         run(tmp_path / "d", "y = x ^ x;", x=x)
+
+
+def test_a_triangle_of_a_vector_is_refused(tmp_path):
+    with pytest.raises(
+        tx.CallError, match="tract_core_trilu: a triangle of a tensor of 1 axes, which needs two"
+    ):
+        run(tmp_path / "net", "y = tract_core_trilu(x, upper = true, k = 0);", x=X[0])

@@ -62,6 +62,11 @@ def ranges(indices: Sequence[str], extents: Sequence[object]) -> str:
     return "for " + ", ".join(f"{n} in 0..{e}" for n, e in zip(indices, extents)) if indices else ""
 
 
+def from_end(index: str, extent: int) -> str:
+    """A place of an axis, which counts from the end where it is below 0."""
+    return f"(if {index} < 0 then i64({index}) + {extent} else i64({index}))"
+
+
 def wide(t: DType) -> DType:
     """The dtype in which a float is computed: f32 for those below 32 bits."""
     return F32 if t.bits < 32 else t

@@ -14,7 +14,7 @@ from texpr.graph.arrays.rearranging import tile
 from texpr.ir.dtypes import BOOL, I64
 from texpr.nnef.graph_values import Known, leaves
 from texpr.nnef.operation_table import Operation, operation
-from texpr.nnef.operation_texts import at, names, ranges, typed, written
+from texpr.nnef.operation_texts import at, from_end, names, ranges, typed, written
 
 MOST_ELEMENTS = 1 << 28
 """Of a constant that a graph declares by few values."""
@@ -216,9 +216,8 @@ def gathered(about: Operation, x: Any, places: Any, axis: int) -> Any:
     n, rank = x.shape[axis], places.ndim
     result = [*x.shape[:axis], *places.shape, *x.shape[axis + 1 :]]
     index = names("i", len(result))
-    read = f"P{at(index[axis : axis + rank])}"
-    wrapped = f"(if {read} < 0 then i64({read}) + {n} else i64({read}))"
-    inside = [*index[:axis], wrapped, *index[axis + rank :]]
+    place = from_end(f"P{at(index[axis : axis + rank])}", n)
+    inside = [*index[:axis], place, *index[axis + rank :]]
     return written(
         f"op nnef_gather(X: {typed(x.dtype, x.shape)}, P: {typed(places.dtype, places.shape)}) -> Y: "
         f"{typed(x.dtype, result)} {{ Y{at(index)} = X[{', '.join(inside)} | clamp]  {ranges(index, result)} }}"

@@ -10,11 +10,11 @@ import numpy as np
 
 from texpr import ops
 from texpr.graph import Symbolic
-from texpr.graph.arrays.rearranging import triangle
+from texpr.graph.arrays.rearranging import on_side
 from texpr.ir.dtypes import BOOL, DTYPES, I64
 from texpr.nnef.graph_values import Known, leaves
 from texpr.nnef.operation_table import Operation, operation
-from texpr.nnef.operation_texts import at, each, names, number, ranges, typed, wide, written
+from texpr.nnef.operation_texts import at, each, from_end, names, number, ranges, typed, wide, written
 from texpr.nnef.operators.element_operations import floats
 from texpr.nnef.operators.shape_operations import gathered
 from texpr.nnef.operators.window_operations import interpolated
@@ -125,14 +125,10 @@ def _gather(about: Operation, input: Any, indices: Any, axis: int, datum_type: s
     return gathered(about, input, indices, about.axis(axis, input.ndim))
 
 
-def _places(index: str, n: int) -> str:
-    return f"(if {index} < 0 then i64({index}) + {n} else i64({index}))"
-
-
 @operation("tract_core_gather_elements")
 def _gather_elements(about: Operation, input: Any, indices: Any, axis: int) -> Any:  # noqa: A002
     chosen, index = about.axis(axis, input.ndim), names("i", input.ndim)
-    inside = [_places(f"P{at(index)}", input.shape[k]) if k == chosen else n for k, n in enumerate(index)]
+    inside = [from_end(f"P{at(index)}", input.shape[k]) if k == chosen else n for k, n in enumerate(index)]
     return _taken(input, indices, list(indices.shape), inside)
 
 
@@ -141,7 +137,7 @@ def _gather_nd(about: Operation, input: Any, indices: Any, batch_dims: int) -> A
     b, last = batch_dims, indices.shape[-1]
     result = [*indices.shape[:-1], *input.shape[b + last :]]
     outer = names("i", indices.ndim - 1)
-    inside = [*outer[:b], *(_places(f"P{at([*outer, k])}", input.shape[b + k]) for k in range(last))]
+    inside = [*outer[:b], *(from_end(f"P{at([*outer, k])}", input.shape[b + k]) for k in range(last))]
     return _taken(input, indices, result, [*inside, *(f"i{k}" for k in range(indices.ndim - 1, len(result)))])
 
 
@@ -178,7 +174,9 @@ def _one_hot(about: Operation, input: Any, axis: int, dim: int, value_off: float
 
 @operation("tract_core_trilu")
 def _triangle(about: Operation, input: Any, upper: bool, k: int) -> Any:  # noqa: A002
-    return triangle(upper)(input, k)
+    if input.ndim < 2:
+        raise about.refuse(f"a triangle of a tensor of {input.ndim} axes, which needs two")
+    return on_side(input, k, upper=upper)
 
 
 @operation("tract_core_topk")
