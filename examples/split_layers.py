@@ -91,13 +91,12 @@ def worst_difference(comm: dist.Communicator) -> tuple[float, list[float]]:
         expected = whole(inputs)
         nn.MSELoss()(expected, tx.tensor(y)).backward()
         pairs = [(outputs, expected), (gradient, inputs.grad)]
-        pairs += [
-            (mine.grad, theirs(whole, split.units, "grad")) for mine, theirs in zip(split.parameters(), PARTS)
-        ]
         for optimizer in optimizers:
             optimizer.step()
         pairs += [
-            (mine.data, theirs(whole, split.units, "data")) for mine, theirs in zip(split.parameters(), PARTS)
+            (getattr(mine, what), theirs(whole, split.units, what))
+            for mine, theirs in zip(split.parameters(), PARTS)
+            for what in ("grad", "data")
         ]
         worst = max(worst, *(difference(*pair) for pair in pairs))
         losses.append(float(loss))
