@@ -150,20 +150,16 @@ class ParallelStep(TrainingStep):
         if not present:
             self._present, self._own = {}, None
             return False
-        if not self._known.keys() >= set(present.values()):
+        is_new = not self._known.keys() >= set(present.values())
+        if is_new:
             self._known |= {_number(repr(s)): s for s in self.comm.gather_object(specs) if s is not None}
-            own = self._agreed(own or self._prepare(self._known[next(iter(present.values()))]))
-        elif len({rows[rank, 1] for rank in present}) > 1:
-            own = self._agreed(own or self._prepare(self._known[next(iter(present.values()))]))
-        if len(set(rows[:, 2].tolist())) > 1:
-            self._take_options(self.comm.broadcast_object(self._options()))
         self._present = {rank: self._known[key] for rank, key in present.items()}
         self._own = own or self._prepare(next(iter(self._present.values())))
+        if is_new or len({rows[rank, 1] for rank in present}) > 1:
+            self.comm.compare("the plan and its buckets", self._own.text)
+        if len(set(rows[:, 2].tolist())) > 1:
+            self._take_options(self.comm.broadcast_object(self._options()))
         return True
-
-    def _agreed(self, own: Prepared) -> Prepared:
-        self.comm.compare("the plan and its buckets", own.text)
-        return own
 
     def _options(self) -> list[dict[str, Any]]:
         """The numbers of the optimizer, which users and schedules change."""
