@@ -21,7 +21,7 @@ from texpr.nn.training.batches import Batch, Batches
 from texpr.nn.training.callbacks import Callback, Listener, as_callback
 from texpr.nn.training.example_weights import Weights
 from texpr.nn.training.history import History
-from texpr.nn.training.measurements import MetricFunction, counted_targets, named_metrics
+from texpr.nn.training.measurements import MetricFunction, named_metrics
 from texpr.nn.training.precision import LossScale
 from texpr.nn.training.progress_bar import Progress
 from texpr.nn.training.run_state import Run, load_run, save_run, unless_refused, variables_of
@@ -33,8 +33,8 @@ from texpr.nn.training.trainer_parts import (
     check_parts,
     fill,
     mean_loss,
-    not_finite,
     nothing_counts,
+    of_batch,
     of_ranks,
 )
 from texpr.runtime.call.signal_guard import deferred_interrupts
@@ -441,12 +441,7 @@ class Trainer:
         counts = self._counts(loss, plan.weight())
         assigns = counts or self.step.loss_scale is not None
         if not assigns and self.on_nan == "raise":
-            counted = plan.weight() and counted_targets(readable(*batch.y), self.loss)
-            raise (
-                not_finite(self.step, loss, batch.x, run.epoch)
-                if counted
-                else nothing_counts(self.step, run.epoch)
-            )
+            raise of_batch(self.step, loss, plan.weight(), batch, run.epoch)
         metrics = self._evaluations.metrics_of(plan, batch) if counts else NOTHING
 
         def commit() -> bool:

@@ -159,12 +159,17 @@ def not_finite(step: TrainingStep, loss: float, x: NetworkInput, epoch: int) -> 
     )
 
 
+def of_batch(step: TrainingStep, loss: float, weight: float, batch: Batch, epoch: int) -> Error:
+    """The error of a batch whose loss is no number, or that has no target which counts."""
+    counts = weight and counted_targets(readable(*batch.y), step.loss)
+    return not_finite(step, loss, batch.x, epoch) if counts else nothing_counts(step, epoch)
+
+
 def of_ranks(step: ParallelStep, bad: Sequence[Turn], batch: Batch | None, epoch: int) -> Error:
     """The same, where batches of some ranks are bad."""
     own = next((t for t in bad if t.rank == step.comm.rank), None)
     if own is not None and batch is not None:
-        counts = own.weight and counted_targets(readable(*batch.y), step.loss)
-        return not_finite(step, own.loss, batch.x, epoch) if counts else nothing_counts(step, epoch)
+        return of_batch(step, own.loss, own.weight, batch, epoch)
     return Error(
         f"the loss of rank {bad[0].rank} is {bad[0].loss} in step {step.optimizer.steps + 1} "
         f"(epoch {epoch + 1})",
