@@ -1,5 +1,5 @@
-"""Fourier transforms of one axis and of parts of a signal: products with matrices that are known when the program is
-made.
+"""Fourier transforms of one axis and of parts of a signal: products with matrices that are known
+when the program is made.
 """
 
 from __future__ import annotations
