@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from texpr.ir.dtypes import from_numpy
-from texpr.onnx.converters import find
+from texpr.onnx.converters import draws
 from texpr.onnx.model import OnnxModel, load
 from texpr.onnx.model_errors import UnsupportedOp
 from texpr.onnx.onnx_package import library
@@ -80,8 +80,7 @@ def left_out(case: Any) -> str:
 
 def _is_random(case: Any) -> bool:
     """True if a case draws numbers, which nothing defines."""
-    nodes = [n for n in case.model.graph.node if (c := find(n.domain, n.op_type)) is not None and c.random]
-    return any(n.op_type != "Dropout" or len(n.input) > 2 for n in nodes)
+    return any(map(draws, case.model.graph.node))
 
 
 def outcome(case: Any) -> str:

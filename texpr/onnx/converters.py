@@ -71,3 +71,9 @@ def converter(
 def find(domain: str, name: str) -> Converter | None:
     """The converter of an operator, if there is one."""
     return CONVERTERS.get(("" if domain == "ai.onnx" else domain, name))
+
+
+def draws(node: Any) -> bool:
+    """True if a node may draw random numbers. A Dropout does so only where its third input asks."""
+    found = find(node.domain, node.op_type)
+    return found is not None and found.random and (node.op_type != "Dropout" or len(node.input) > 2)

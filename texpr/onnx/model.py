@@ -13,7 +13,7 @@ from texpr.graph.lazy import Tensor
 from texpr.ir.dtypes import DType, int_range, numpy_dtype, readable, stored
 from texpr.nn import Buffer, Module, Parameter, init
 from texpr.onnx.constant_weights import with_initializers
-from texpr.onnx.converters import find
+from texpr.onnx.converters import draws, find
 from texpr.onnx.element_types import FROM_ONNX
 from texpr.onnx.graph_conversion import Run, evaluated
 from texpr.onnx.narrow_types import NARROW, Narrow
@@ -405,12 +405,11 @@ def _roles(proto: Any) -> tuple[set[str], set[str]]:
 
 def _streams(proto: Any) -> set[float | None]:
     """The attributes `seed` of the nodes that may draw random numbers."""
-    found: set[float | None] = set()
-    for node in all_nodes(proto):
-        known = find(node.domain, node.op_type)
-        if known is not None and known.random and (node.op_type != "Dropout" or len(node.input) > 2):
-            found.add(next((a.f for a in node.attribute if a.name == "seed"), None))
-    return found
+    return {
+        next((a.f for a in node.attribute if a.name == "seed"), None)
+        for node in all_nodes(proto)
+        if draws(node)
+    }
 
 
 def _bits(seed: float) -> np.ndarray:
