@@ -80,7 +80,7 @@ def test_unknown_networks_say_which_are_known(folders: Path):
     assert refused(folders / "bert") == (
         f"error[checkpoint]: {place} is of the network 'MambaForCausalLM', which is not known\n"
         "  help: known are GPT2LMHeadModel, LlamaForCausalLM, BertModel, ViTForImageClassification; "
-        "tx.onnx.load and tx.pt2.load read any network"
+        "tx.onnx.load and tx.pt2.load read networks that are exported"
     )
 
 

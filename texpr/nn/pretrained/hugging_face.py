@@ -119,7 +119,7 @@ def _network(folder: Path) -> Module:
         raise CheckpointError(
             f"{place} is of the network {name!r}, which is not known",
             code="checkpoint",
-            help=f"known are {', '.join(KNOWN)}; tx.onnx.load and tx.pt2.load read any network",
+            help=f"known are {', '.join(KNOWN)}; tx.onnx.load and tx.pt2.load read networks that are exported",
         )
     _check(place, name, sizes)
     try:
