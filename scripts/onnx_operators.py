@@ -6,12 +6,12 @@ library that are written by a name of ONNX, from the writers; element types.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import texpr.onnx.operators  # noqa: F401  fills the table of converters
-from texpr.onnx.converters import CONVERTERS, DOMAINS, NEWEST, OLDEST, Converter
+from scripts.pages.name_grids import grid, grids
+from texpr.onnx.converters import CONVERTERS, DOMAINS, NEWEST, OLDEST
 from texpr.onnx.element_types import FROM_ONNX, OTHERS
 from texpr.onnx.model_export import OLDEST_WRITTEN
 from texpr.onnx.narrow_types import NARROW
@@ -38,7 +38,6 @@ SUBJECTS = {
     "tree_ensembles": "Trees of ai.onnx.ml",
     "training_operators": "ai.onnx.preview.training",
 }
-COLUMNS = 4
 ORDINALS = ("1st", "2nd", "3rd", "4th", "5th")
 HEAD = f"""# ONNX operators
 
@@ -73,35 +72,9 @@ ONNX, and all others by their equations.
 |---|---|"""
 
 
-def subject(converter: Converter) -> str:
-    """The heading of an operator: by the file of its converter.
-
-    Raises:
-        KeyError: the file has no heading yet.
-    """
-    return SUBJECTS[converter.convert.__module__.rpartition(".")[2]]
-
-
 def ordinals(positions: Iterable[int]) -> str:
     """Positions of inputs in words."""
     return ", ".join(ORDINALS[k] for k in positions)
-
-
-def read_operators() -> Iterator[str]:
-    """A grid of names for each subject."""
-    order = list(SUBJECTS.values())
-    rows = sorted((order.index(subject(c)), name) for (_, name), c in CONVERTERS.items())
-    for k, group in groupby(rows, key=lambda row: row[0]):
-        yield f"\n### {order[k]}\n"
-        yield from grid([name for _, name in group])
-
-
-def grid(names: Sequence[str]) -> Iterator[str]:
-    """A table of names, without a heading."""
-    yield "|" + " |" * COLUMNS + "\n|" + "---|" * COLUMNS
-    for at in range(0, len(names), COLUMNS):
-        row = [f"`{name}`" for name in names[at : at + COLUMNS]]
-        yield "| " + " | ".join(row + [""] * (COLUMNS - len(row))).rstrip() + " |"
 
 
 def inputs_of(field: str) -> Iterator[str]:
@@ -127,7 +100,7 @@ def page() -> str:
     parts = [
         HEAD,
         f"Domains:\n\n{domains}",
-        *read_operators(),
+        *grids(((name, c) for (_, name), c in CONVERTERS.items()), SUBJECTS),
         KNOWN,
         *inputs_of("known"),
         FROZEN,

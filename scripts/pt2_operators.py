@@ -6,12 +6,11 @@ converters.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import groupby
 from pathlib import Path
 
 import texpr.pt2.aten  # noqa: F401  fills the table
-from texpr.pt2.converters_of_aten import CONVERTERS, Converter
+from scripts.pages.name_grids import grid, grids
+from texpr.pt2.converters_of_aten import CONVERTERS
 from texpr.pt2.weights import _OTHERS, _TYPES
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "pt2.md"
@@ -26,7 +25,6 @@ SUBJECTS = {
     "aten_copies": "Copies, conversions, constants",
     "aten_sizes": "Sizes, checks, parts of programs",
 }
-COLUMNS = 4
 REFUSED = ("item", "_local_scalar_dense", "nonzero", "masked_select", "unique_dim", "_unique2", "is_nonzero")
 """In the table for their error alone."""
 HEAD = """# PyTorch archives
@@ -42,37 +40,11 @@ PyTorch's schema; what is refused of them says so when a program is loaded or ca
 """
 
 
-def subject(converter: Converter) -> str:
-    """The heading of an operator: by the file of its converter.
-
-    Raises:
-        KeyError: the file has no heading yet.
-    """
-    return SUBJECTS[converter.convert.__module__.rpartition(".")[2]]
-
-
-def grid(names: Sequence[str]) -> Iterator[str]:
-    """A table of names, without a heading."""
-    yield "|" + " |" * COLUMNS + "\n|" + "---|" * COLUMNS
-    for at in range(0, len(names), COLUMNS):
-        row = [f"`{name}`" for name in names[at : at + COLUMNS]]
-        yield "| " + " | ".join(row + [""] * (COLUMNS - len(row))).rstrip() + " |"
-
-
-def operators() -> Iterator[str]:
-    """A grid of names for each subject."""
-    order = list(SUBJECTS.values())
-    rows = sorted((order.index(subject(c)), name) for name, c in CONVERTERS.items() if name not in REFUSED)
-    for k, group in groupby(rows, key=lambda row: row[0]):
-        yield f"\n### {order[k]}\n"
-        yield from grid([name for _, name in group])
-
-
 def page() -> str:
     """The text of the page."""
     parts = [
         HEAD.rstrip("\n"),
-        *operators(),
+        *grids(((n, c) for n, c in CONVERTERS.items() if n not in REFUSED), SUBJECTS),
         "\n## Element types\n\nRead:\n",
         *grid([str(t) for t in _TYPES.values()]),
         "\nRefused:\n",
