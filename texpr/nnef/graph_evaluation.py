@@ -184,7 +184,7 @@ class Evaluation:
         if node.name in BUILT_IN and node.name not in self.fragments:
             return _built_in(node, given, source)
         fragment = self.fragment(node.name, node, source)
-        arguments = dict(zip((p.name for p in fragment.parameters), given)) | named
+        arguments = fragment.bound(given, named)
         for p in fragment.parameters:
             if p.name not in arguments:
                 if p.default is None:

@@ -192,10 +192,9 @@ def _declared(
             raise refused(f"`{inner[0].name}` stands alone behind `=`", inner[0], source)
         if not inner:
             continue
-        given = (
-            dict(zip([p.name for p in (find(document, call.name) or _none()).parameters], call.given))
-            | call.named
-        )
+        fragment = find(document, call.name)
+        assert fragment is not None, "the standard and tract declare these"
+        given = fragment.bound(call.given, call.named)
         if call.name == "variable":
             label = given.get("label")
             if not isinstance(label, Literal) or not isinstance(label.value, str):
@@ -207,10 +206,6 @@ def _declared(
                 _extents(given.get("shape"), symbols, call, source), _input_type(call, given, source)
             )
     _check_ends(document, model, known)
-
-
-def _none() -> Any:
-    raise AssertionError
 
 
 def _names(target: Any) -> Iterator[Name]:
@@ -308,7 +303,7 @@ def _set_roles(model: ModelFiles) -> None:
         fragment = find(document, call.name)
         if fragment is None:
             continue
-        given = dict(zip((p.name for p in fragment.parameters), call.given)) | call.named
+        given = fragment.bound(call.given, call.named)
         for p in fragment.parameters:
             for name in _variables(given.get(p.name), model):
                 stored = model.variables[name]

@@ -15,7 +15,7 @@ from texpr.ir.dtypes import F32, DType, from_numpy, numpy_dtype
 from texpr.nn import Buffer, Module, Parameter
 from texpr.nnef.graph_evaluation import Evaluation
 from texpr.nnef.graph_values import Known, Value, literal_tensor
-from texpr.nnef.model_files import Declaration, ModelFiles, read_model
+from texpr.nnef.model_files import ModelFiles, read_model
 from texpr.support.errors import CallError
 from texpr.support.frozen_dataclass import frozen
 from texpr.support.tracebacks import boundary
@@ -208,6 +208,3 @@ def _result(capture: Capture, value: Any) -> Any:
         return value
     known = value if isinstance(value, Known) else literal_tensor(value)
     return capture.own_result(capture.constant(known.array, "result", known.dtype))
-
-
-__all__ = ["Declaration", "NnefModel", "load"]

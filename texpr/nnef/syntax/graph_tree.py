@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -152,6 +153,10 @@ class Fragment:
     results: list[Declared]
     body: list[Assignment] | None
     source: Source
+
+    def bound(self, given: Iterable[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments of a call by the names of parameters."""
+        return {**dict(zip((p.name for p in self.parameters), given)), **named}
 
 
 @dataclass(slots=True, eq=False)
