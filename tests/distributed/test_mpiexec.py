@@ -6,8 +6,8 @@ import os
 import subprocess
 import sys
 import time
-from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -103,7 +103,7 @@ def test_a_missing_mpiexec(monkeypatch, tmp_path):
 
 def test_the_command_line(monkeypatch, tmp_path, capsys):
     fake = program(tmp_path, "echo 'HYDRA build details:'")
-    monkeypatch.setattr("texpr.tools.launch.find_spec", lambda name: ModuleSpec(name, None))
+    monkeypatch.setitem(sys.modules, "mpi4py", ModuleType("mpi4py"))
     monkeypatch.setenv("TEXPR_THREADS", "1")
     line = ["launch", "-n", "1", "--mpiexec", fake, "--dry-run", "--no-pin", "-m", "package.train", "-n", "3"]
     assert main(line) == 0
@@ -112,7 +112,7 @@ def test_the_command_line(monkeypatch, tmp_path, capsys):
 
 
 def test_a_missing_mpi4py(monkeypatch, capsys):
-    monkeypatch.setattr("texpr.tools.launch.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "mpi4py", None)
     assert main(["launch", "-n", "1", "train.py"]) == 1
     assert capsys.readouterr().err == (
         'error[import]: texpr launch needs mpi4py\n  help: pip install "texpr[mpi]"\n'
@@ -151,7 +151,7 @@ def test_a_launched_program_without_mpi4py_is_no_world_of_one(monkeypatch):
 
 def test_restarts(monkeypatch, tmp_path, capfd):
     """What `mpiexec` gives is the status; the program knows how often it was started."""
-    monkeypatch.setattr("texpr.tools.launch.find_spec", lambda name: ModuleSpec(name, None))
+    monkeypatch.setitem(sys.modules, "mpi4py", ModuleType("mpi4py"))
     fake = program(
         tmp_path,
         '[ "$1" = --version ] && exit 0\necho "start $TEXPR_RESTART"\n[ "$TEXPR_RESTART" = 2 ] || exit 7',
@@ -169,7 +169,7 @@ def test_restarts(monkeypatch, tmp_path, capfd):
 
 
 def test_a_launcher_that_is_told_to_end_does_not_restart(monkeypatch, tmp_path):
-    monkeypatch.setattr("texpr.tools.launch.find_spec", lambda name: ModuleSpec(name, None))
+    monkeypatch.setitem(sys.modules, "mpi4py", ModuleType("mpi4py"))
     fake = program(
         tmp_path, '[ "$1" = --version ] && exit 0\necho x >> starts\nkill -TERM $PPID\nexec sleep 60'
     )

@@ -8,11 +8,10 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from types import FrameType
 from typing import Any
 
-from texpr.support.extras import MissingExtra
+from texpr.support.extras import needs
 from texpr.tools.arguments import Commands, add_command
 
 _GRACE = 10.0
@@ -84,8 +83,8 @@ def _command(arguments: argparse.Namespace) -> tuple[list[str], int]:
     from texpr.distributed import mpiexec
     from texpr.runtime import host
 
-    if find_spec("mpi4py") is None:
-        raise MissingExtra("texpr launch needs mpi4py", code="import", help='pip install "texpr[mpi]"')
+    with needs("mpi", "texpr launch"):
+        import mpi4py  # noqa: F401
     path, cores = mpiexec.find_mpiexec(arguments.mpiexec), host.cores()
     ranks = arguments.ranks or cores
     given = os.environ.get("TEXPR_THREADS", "")
@@ -99,7 +98,7 @@ def _command(arguments: argparse.Namespace) -> tuple[list[str], int]:
         arguments.allow_root,
     )
     kind = mpiexec.kind_of(path)
-    return (mpiexec.command_of(wanted, path, kind, cores, os.environ, mpiexec.superuser()), wanted.threads)
+    return mpiexec.command_of(wanted, path, kind, cores, os.environ, mpiexec.superuser()), wanted.threads
 
 
 def _run(command: Sequence[str], environment: Mapping[str, str]) -> tuple[int, bool]:
