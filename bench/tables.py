@@ -30,3 +30,20 @@ def ratio(value: float | None) -> str:
 def percent(value: float | None) -> str:
     """A share; a dash for None."""
     return "-" if value is None else f"{100 * value:.0f}%"
+
+
+def bars(
+    faster: Sequence[float], memory: Sequence[float], than: str, needed: tuple[float, float, float]
+) -> str:
+    """The last line of a table of networks: times as fast and shares of memory beside their bars.
+
+    Args:
+        than: the library that `faster` compares with.
+        needed: bars of the geometric mean, of each, and of memory beside ONNX Runtime's.
+    """
+    mean, each, most = needed
+    return (
+        f"calls: {geometric_mean(faster):.2f} times as fast as {than} in geometric mean, bar {mean:.2f}; least "
+        f"{min(faster, default=math.nan):.2f}, bar {each:.2f}; memory at most "
+        f"{max(memory, default=math.nan):.2f} of ONNX Runtime's, bar {most:.2f}"
+    )

@@ -22,7 +22,7 @@ from bench.machine import describe
 from bench.models.libraries import LIBRARIES
 from bench.models.networks import NETWORKS
 from bench.models.worker import FOLDER
-from bench.tables import geometric_mean
+from bench.tables import bars
 from bench.x86 import parent
 from bench.x86.__main__ import PEERS
 from bench.x86.parent import Found, Library, Settings, measure
@@ -84,11 +84,7 @@ def _run(names: list[str], batch: str, threads: int, options: argparse.Namespace
     faster = [times for found in each.values() if (times := _times_as_fast(found)) is not None]
     memory = [share for found in each.values() if (share := _memory(found)) is not None]
     print(aligned([_HEAD, *(_row(name, found) for name, found in each.items())], "<>"))
-    print(
-        f"calls: {geometric_mean(faster):.2f} times as fast as the best other in geometric mean, bar "
-        f"{MEAN:.2f}; least {min(faster, default=np.nan):.2f}, bar {EACH:.2f}; memory at most "
-        f"{max(memory, default=np.nan):.2f} of ONNX Runtime's, bar {MEMORY:.2f}"
-    )
+    print(bars(faster, memory, "the best other", (MEAN, EACH, MEMORY)))
 
 
 def _found(name: str, batch: str, names: list[str], settings: Settings) -> Found:

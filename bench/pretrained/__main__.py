@@ -19,7 +19,7 @@ import numpy as np
 from bench.machine import describe
 from bench.pretrained.libraries import LIBRARIES, Call
 from bench.pretrained.packaged import PACKAGED
-from bench.tables import geometric_mean, seconds
+from bench.tables import bars, seconds
 from bench.timing import Sample, in_turns, measure_processor, typical
 from texpr.support.progress import progress
 from texpr.support.table import aligned
@@ -67,11 +67,8 @@ def main() -> int:
     head = "model,what,texpr,ONNX Runtime,times as fast,MB,ORT MB,difference".split(",")
     print(aligned([head, *(row.cells() for row in rows)], "<<>"))
     faster = [row.other / row.mine for row in rows]
-    memory = max(row.memory[0] / row.memory[1] for row in rows)
-    print(
-        f"{geometric_mean(faster):.2f} times as fast in geometric mean, bar {MEAN:.2f}; least "
-        f"{min(faster):.2f}, bar {EACH:.2f}; memory at most {memory:.2f} of ONNX Runtime's, bar {MEMORY:.2f}"
-    )
+    memory = [row.memory[0] / row.memory[1] for row in rows]
+    print(bars(faster, memory, "ONNX Runtime", (MEAN, EACH, MEMORY)))
     return 0
 
 
