@@ -108,13 +108,13 @@ def test_a_whole_error(tmp_path):
         tx.nnef.load(place)
     assert str(error.value) == (
         "error[nnef]: the model needs operations that texpr does not have\n"
-        f"  --> {place}/graph.nnef:5:26\n"
+        f"  --> {place}/graph.nnef:5:27\n"
         "  5 | y = magic(x) + magic(x) + spell(x);\n"
         "    |                           ^^^^^^^^\n"
         "    magic: 2 calls\n"
         "    spell: 1 call\n"
         "  help: the reference page `NNEF operations` lists those that are read"
-    ).replace(":5:26", ":5:27")
+    )
 
 
 def test_errors_of_operations_name_the_place(tmp_path):
@@ -131,6 +131,21 @@ def test_fragments_that_call_themselves_end(tmp_path):
     graph net(x) -> (y) { x = external(shape = [2, 3]); y = f(x); }"""
     with pytest.raises(tx.ResourceError, match="fragments are nested deeper than 48"):
         tx.nnef.load(folder(tmp_path / "net", text))(X)
+
+
+def test_deep_expressions_in_deep_fragments_are_refused_with_their_place(tmp_path):
+    deep = "".join(
+        f"fragment f{k}(x: tensor<scalar>) -> (y: tensor<scalar>) {{ y = {'-' * 200}f{k + 1}(x); }}\n"
+        for k in range(20)
+    )
+    text = f"""version 1.0;
+    fragment f20(x: tensor<scalar>) -> (y: tensor<scalar>) {{ y = x; }}
+    {deep}
+    graph net(x) -> (y) {{ x = external(shape = [2, 3]); y = f0(x); }}"""
+    place = folder(tmp_path / "net", text)
+    with pytest.raises(tx.ResourceError, match="expressions and fragments are nested too deep") as error:
+        tx.nnef.load(place)(X)
+    assert str(error.value.span).startswith(f"{place}/graph.nnef:24:")
 
 
 def test_the_grammar_has_no_conflicts():

@@ -85,16 +85,25 @@ class Evaluation:
 
     def results(self) -> list[Value]:
         """The values of the graph's outputs."""
-        graph, names = self.document.graph, dict(self.given)
-        self._body(graph.body, names, self.document.source)
+        graph, names, source = self.document.graph, dict(self.given), self.document.source
+        for line in graph.body:
+            target = line.target
+            if isinstance(target, Name) and target.name in self.given:
+                continue
+            try:
+                self._body([line], names, source)
+            except RecursionError:
+                raise ResourceError(
+                    "expressions and fragments are nested too deep",
+                    Span(source, target.start, target.stop),
+                    code="nnef",
+                    help="give parts of the expression names of their own",
+                ) from None
         return [names[n] for n in graph.outputs]
 
     def _body(self, body: Sequence[Assignment], names: dict[str, Value], source: Source) -> None:
         for line in body:
-            target = line.target
-            if self.depth == 0 and isinstance(target, Name) and target.name in self.given:
-                continue
-            self._assign(target, self.value(line.value, names, source), names, source)
+            self._assign(line.target, self.value(line.value, names, source), names, source)
 
     def _assign(self, target: Any, value: Any, names: dict[str, Value], source: Source) -> None:
         if isinstance(target, Name):
