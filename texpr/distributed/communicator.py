@@ -14,14 +14,7 @@ import numpy as np
 from texpr.distributed.communication_thread import CommunicationThread
 from texpr.distributed.elsewhere_names import COMMUNICATOR
 from texpr.distributed.flat_arrays import check_reduction, computed, given, in_order, rounded_back
-from texpr.distributed.rank_checks import (
-    DistributedError,
-    agreed,
-    compared,
-    digest,
-    first_difference,
-    header_of,
-)
+from texpr.distributed.rank_checks import agreed, compared, digest, first_difference, header_of
 from texpr.support.errors import CallError
 from texpr.support.suggest import suggests
 from texpr.support.tracebacks import boundary
@@ -374,6 +367,3 @@ def _seconds(what: str, value: object) -> float:
     if not good or not value > 0:  # type: ignore[operator]
         raise CallError(f"{what}: timeout is {value!r}, expected seconds above 0", code="arguments")
     return float(value)  # type: ignore[arg-type]
-
-
-__all__ = ["Communicator", "DistributedError", "shares"]
