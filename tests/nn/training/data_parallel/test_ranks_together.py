@@ -175,6 +175,18 @@ def test_ranks_with_other_models():
     )
 
 
+def test_ranks_with_other_optimizers():
+    def fit(comm: Communicator) -> None:
+        kind = nn.optim.Adam if comm.rank else nn.optim.SGD
+        trainer(comm, nn.Linear(5, 3), lambda p: kind(p, lr=0.1)).fit(X, Y, progress=False)
+
+    assert refusal(2, fit) == (
+        "error[ranks]: rank 1 differs from rank 0 in the optimizer\n"
+        "    rank 1: line 1 is `Adam`, that of rank 0 `SGD`\n"
+        "  help: give all ranks the same model, options and versions; what differs by design is the data"
+    )
+
+
 def test_ranks_with_other_programs():
     def fit(comm: Communicator) -> None:
         function = nn.Tanh() if comm.rank == 0 else nn.ReLU()

@@ -9,7 +9,7 @@ from zlib import crc32
 
 import numpy as np
 
-from texpr.distributed import Communicator, DistributedError
+from texpr.distributed import Communicator, DistributedError, broadcast_optimizer_state
 from texpr.graph import Variable
 from texpr.nn.optim import Optimizer
 from texpr.nn.training.callbacks import Callback
@@ -67,16 +67,14 @@ class Team:
             DistributedError: models or optimizers of ranks are of different parts.
         """
         self.comm.compare("the model", "\n".join(f"{v.name} {v.dtype}{list(v.shape)}" for v in variables))
-        state = optimizer.state_dict(), None if scale is None else scale.state_dict()
-        given = self.comm.broadcast_object(state)
         for v in variables:
             value = self.comm.broadcast(v.held())
             if not self.comm.is_main:
                 v.data = value
-        if not self.comm.is_main:
-            optimizer.load_state_dict(given[0])
-            if scale is not None:
-                scale.load_state_dict(given[1])
+        broadcast_optimizer_state(optimizer, comm=self.comm)
+        given = self.comm.broadcast_object(None if scale is None else scale.state_dict())
+        if scale is not None and not self.comm.is_main:
+            scale.load_state_dict(given)
 
     def check_same(self, variables: Iterable[Variable], epoch: int) -> None:
         """Raise DistributedError unless all ranks have the same values."""
