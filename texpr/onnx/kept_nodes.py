@@ -23,11 +23,12 @@ _ALIKE = (
     (1, "Abs Acos Asin Atan AveragePool Ceil Conv ConvTranspose Cos DepthToSpace Elu Erf Exp Flatten Floor"),
     (1, "Gather GlobalAveragePool GlobalMaxPool HardSigmoid LRN LeakyRelu Log MatMul MaxPool Neg Not"),
     (1, "Reciprocal Relu Sigmoid Sin Softplus Softsign SpaceToDepth Sqrt Tan Tanh ThresholdedRelu Transpose"),
+    (1, "GRU LSTM RNN"),
     (1, "ArgMax ArgMin GlobalLpPool IsNaN LpNormalization MeanVarianceNormalization Sign"),
     (2, "LpPool"),
     (4, "Concat"),
     (6, "InstanceNormalization Selu Tile"),
-    (7, "Add And Div Equal GRU Gemm Greater LSTM Less Mul Or PRelu Pow RNN Sub Xor"),
+    (7, "Add And Div Equal Gemm Greater Less Mul Or PRelu Pow Sub Xor"),
     (8, "Expand Max Mean Min Sum"),
     (9, "Acosh Asinh Atanh BatchNormalization Cosh EyeLike Shrink Sinh Where"),
     (10, "MatMulInteger Mod QLinearConv QLinearMatMul ConvInteger Slice ReverseSequence IsInf"),
@@ -50,7 +51,7 @@ ALIKE = {name: version for version, names in _ALIKE for name in names.split()}
 """Since which version an operator means what it means in the version that is written. Older forms
 of some are brought into the new one; others are written by what they compute.
 """
-_DROPPED = {"consumed_inputs", "is_test", "broadcast"}
+_DROPPED = {"consumed_inputs", "is_test", "broadcast", "output_sequence"}
 """Attributes of old versions that say nothing of results."""
 
 

@@ -398,18 +398,17 @@ class _Writer:
 
     def _write_node(self, graph: Graph, node: _Node, values: dict[Node, Value]) -> None:
         inputs = [_input(graph, v, values) for v in node.inputs]
-        results = [r for r in node.kept.results if r is not None]
-        given = iter(
-            graph.several(node.kept.op, inputs, [(r.shape, r.dtype) for r in results], **node.attributes)
-        )
-        values.update((r.tensor, next(given)) for r in results)
+        results = node.kept.results
+        shapes = [None if r is None else (r.shape, r.dtype) for r in results]
+        given = graph.several(node.kept.op, inputs, shapes, **node.attributes)
+        values.update(zip((r.tensor for r in results if r is not None), given, strict=True))
 
     def _needed(self, results: Sequence[Node]) -> list[Equation | Invoke | _Node]:
         """The calls and nodes that results depend on, each node in the place of its calls."""
         nodes: dict[int, list[_Node]] = {}
         for kept in self.capture.kept:
             form = adapted(kept, self.version) if kept.fixed or self.fixed else None
-            if form is not None and None not in kept.results:
+            if form is not None:
                 nodes.setdefault(kept.place, []).append(_Node(kept, *form))
         wanted, given = set(results), set()
         found: list[Equation | Invoke | _Node] = []

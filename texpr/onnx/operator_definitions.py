@@ -2,32 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
-from weakref import WeakKeyDictionary
 
-from texpr.compiler import Op, op
+from texpr.compiler import op
 from texpr.graph.arrays import operator_texts
 from texpr.ir.dtypes import F32, DType
-from texpr.support.frozen_dataclass import frozen
 
 written: Callable[[str], Any] = lru_cache(maxsize=4096)(op)
 """The operator of a text; the same object for the same text."""
-
-
-@frozen
-class StandsFor:
-    """The node of ONNX that an operator was written for; its inputs are those that the node has, in
-    ONNX's order.
-    """
-
-    op: str
-    attributes: Mapping[str, Any]
-
-
-STANDS_FOR: WeakKeyDictionary[Op, StandsFor] = WeakKeyDictionary()
-"""By operator."""
 
 
 def each(

@@ -1,18 +1,16 @@
 """RNN, GRU and LSTM over time, in one or both directions.
 
-The equations are written for the inputs that there are and for the activations at hand. An operator
-remembers the node that it stands for (`STANDS_FOR`), so that a model that is saved again has it.
+The equations are written for the inputs that there are and for the activations at hand.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from texpr import ops
 from texpr.onnx.converters import converter
 from texpr.onnx.graph_conversion import Node
-from texpr.onnx.operator_definitions import STANDS_FOR, StandsFor, number, written
+from texpr.onnx.operator_definitions import number, written
 from texpr.support.frozen_dataclass import frozen
 
 _FUNCTIONS: dict[str, tuple[str, tuple[float, ...]]] = {
@@ -33,23 +31,8 @@ _DEFAULTS = {"RNN": ["Tanh"], "GRU": ["Sigmoid", "Tanh"], "LSTM": ["Sigmoid", "T
 _GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 
 
-@frozen
-class _Function:
-    """An activation.
-
-    Attributes:
-        name: in small letters.
-        numbers: its alpha and beta, as far as it has them.
-        text: of V.
-    """
-
-    name: str
-    numbers: tuple[float, ...]
-    text: str
-
-
-def _functions(node: Node, count: int) -> list[_Function]:
-    """So many activations. Numbers are given for those that have some, in order."""
+def _functions(node: Node, count: int) -> tuple[str, ...]:
+    """So many activations as texts of V. Numbers are given for those that have some, in order."""
     names = node.attr("activations") or _DEFAULTS[node.op] * (count // len(_DEFAULTS[node.op]))
     if len(names) != count or any(n.lower() not in _FUNCTIONS for n in names):
         raise node.refuse(f"activations are {names}; {count} of {', '.join(_FUNCTIONS)} are read")
@@ -61,13 +44,12 @@ def _functions(node: Node, count: int) -> list[_Function]:
     found = []
     for name in names:
         text, defaults = _FUNCTIONS[name.lower()]
-        numbers = tuple(float(next(given, default)) for given, default in zip((alphas, betas), defaults))
-        for word, value in zip(("ALPHA", "BETA"), numbers):
-            text = text.replace(word, number(value))
+        for word, given, default in zip(("ALPHA", "BETA"), (alphas, betas), defaults):
+            text = text.replace(word, number(next(given, default)))
         if clip is not None:
             text = text.replace("V", f"clamp(V, {number(-clip)}, {number(clip)})")
-        found.append(_Function(name.lower(), numbers, f"({text})"))
-    return found
+        found.append(f"({text})")
+    return tuple(found)
 
 
 _INPUTS = {
@@ -223,43 +205,20 @@ def _recurrent(
     reverse = node.word("direction", "forward", "reverse", "bidirectional") == "reverse"
     found = []
     for d in range(directions):
-        of = functions[d * many : (d + 1) * many]
         direction = _Direction(
             node.op,
             d,
             directions,
             reverse or d == 1,
             tuple(given),
-            tuple(f.text for f in of),
+            functions[d * many : (d + 1) * many],
             bool(node.attr("linear_before_reset", 0)),
             bool(node.attr("input_forget", 0)),
         )
-        operator = written(direction.text())
-        STANDS_FOR[operator] = StandsFor(node.op, _attributes(node, direction, recurrence.shape[2], of))
-        found.append(operator(x, *given.values()))
+        found.append(written(direction.text())(x, *given.values()))
     whole = list(found[0])
     if directions > 1:
         whole = [ops.concat(*(f[k] for f in found), axis=1 if k == 0 else 0) for k in range(len(found[0]))]
     if batch_first:
         whole = [whole[0].transpose(2, 0, 1, 3), *(s.transpose(1, 0, 2) for s in whole[1:])]
     return tuple(whole)
-
-
-def _attributes(
-    node: Node, direction: _Direction, hidden: int, functions: Sequence[_Function]
-) -> dict[str, Any]:
-    """Attributes of a node that has one direction."""
-    found: dict[str, Any] = {"hidden_size": hidden}
-    if direction.backward:
-        found["direction"] = "reverse"
-    if [f.name for f in functions] != [n.lower() for n in _DEFAULTS[node.op]]:
-        found["activations"] = [f.name for f in functions]
-        found["activation_alpha"] = [n for f in functions for n in f.numbers[:1]]
-        found["activation_beta"] = [n for f in functions for n in f.numbers[1:]]
-    if node.has("clip"):
-        found["clip"] = node.attr("clip")
-    if direction.after and node.op == "GRU":
-        found["linear_before_reset"] = 1
-    if direction.coupled and node.op == "LSTM":
-        found["input_forget"] = 1
-    return {name: value for name, value in found.items() if value != []}

@@ -115,10 +115,11 @@ class Graph:
         self,
         op: str,
         inputs: Sequence[Value | None],
-        results: Sequence[tuple[Sequence[int], DType]],
+        results: Sequence[tuple[Sequence[int], DType] | None],
         **attributes: Any,
     ) -> list[Value]:
-        """A node with these shapes and dtypes of its outputs. Absent inputs are None.
+        """A node with these shapes and dtypes of its outputs. Absent inputs and outputs are None; the
+        outputs that are there are returned.
 
         Raises:
             Inexpressible: ONNX does not define the operator for these element types.
@@ -132,13 +133,17 @@ class Graph:
         names = ["" if v is None else self.reference(v) for v in inputs]
         while names and not names[-1]:
             names.pop()
-        outputs = [Value(self.name(op.lower()), tuple(shape), t) for shape, t in results]
+        outputs = [None if r is None else Value(self.name(op.lower()), tuple(r[0]), r[1]) for r in results]
         self.nodes.append(
             Written(
-                op, tuple(names), tuple(v.name for v in outputs), attributes, tuple(v.shape for v in outputs)
+                op,
+                tuple(names),
+                tuple("" if v is None else v.name for v in outputs),
+                attributes,
+                tuple(() if v is None else v.shape for v in outputs),
             )
         )
-        return outputs
+        return [v for v in outputs if v is not None]
 
     def reference(self, value: Value) -> str:
         """The name of a value; one whose elements are known becomes an initializer."""
@@ -214,7 +219,7 @@ class Graph:
         wanted, kept = set(results), []
         for n in reversed(self.nodes):
             if wanted & set(n.outputs):
-                wanted.update(n.inputs)
+                wanted.update(filter(None, n.inputs))  # those that are there
                 kept.append(n)
         self.nodes = kept[::-1]
         self.initializers = {name: v for name, v in self.initializers.items() if name in wanted}

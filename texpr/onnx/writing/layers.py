@@ -14,9 +14,7 @@ from texpr.graph.capture.capture import bind_call
 from texpr.ir.dtypes import I32, I64, DType
 from texpr.ir.shapes import caller_shape
 from texpr.ir.tensor import Program
-from texpr.onnx.operator_definitions import STANDS_FOR
 from texpr.onnx.writing.graph import Graph, Inexpressible, Value, known
-from texpr.onnx.writing.recurrent_nodes import recurrence
 from texpr.onnx.writing.structure import written
 from texpr.support.frozen_dataclass import frozen
 
@@ -88,8 +86,7 @@ def call(graph: Graph, operator: Op | None, program: Program, args: Sequence[Val
         Inexpressible: ONNX has no operators for it.
     """
     name = program.name
-    stands_for = None if operator is None else STANDS_FOR.get(operator)
-    if stands_for is None and (
+    if (
         name not in RULES
         or operator is not getattr(ops, name)
         or not (program.outputs[0].dtype.is_float or name in _RUNNING)
@@ -98,8 +95,6 @@ def call(graph: Graph, operator: Op | None, program: Program, args: Sequence[Val
     sizes, packs = bind_call(program, [a.shape for a in args])
     shapes = [caller_shape(t, sizes, packs) for t in program.outputs]
     inputs = {t.name: v for t, v in zip(program.inputs, args)}
-    if stands_for is not None:
-        return recurrence(graph, stands_for, inputs, shapes)
     try:
         return RULES[name](
             Invoked(
