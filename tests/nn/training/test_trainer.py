@@ -309,7 +309,7 @@ def test_data_that_do_not_fit(run, text: str):
         ),
         (
             lambda m: nn.Trainer(m, nn.MSELoss(), nn.optim.SGD(m.parameters()), on_nan="stop"),
-            "error[arguments]: on_nan is 'stop', expected raise, skip or ignore",
+            "error[arguments]: Trainer: on_nan is 'stop', expected raise, skip or ignore",
         ),
         (
             lambda m: nn.Trainer(m, nn.MSELoss(reduction="none"), nn.optim.SGD(m.parameters())).fit(

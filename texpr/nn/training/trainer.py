@@ -116,34 +116,20 @@ class Trainer:
         reduction: str = "fast",
     ) -> None:
         check_parts(model, loss, optimizer)
-        if on_nan not in ("raise", "skip", "ignore"):
-            raise CallError(f"on_nan is {on_nan!r}, expected raise, skip or ignore", code="arguments")
-        self.model, self.loss, self.optimizer, self.on_nan = (
-            model if device is None else model.to(device),
-            loss,
-            optimizer,
-            on_nan,
-        )
+        self.on_nan = one_of("Trainer", "on_nan", on_nan, ("raise", "skip", "ignore"))
+        self.model, self.loss, self.optimizer = model if device is None else model.to(device), loss, optimizer
         self.metrics = named_metrics(metrics, loss)
-        options: dict[str, Any] = {"accumulate": accumulate, "precision": precision, "loss_scale": loss_scale}
         self.comm, self._team = comm, None if comm is None or comm.size == 1 else training_team.Team(comm)
-        cap, order = (
-            number("Trainer", "bucket_cap_mb", bucket_cap_mb),
-            one_of("Trainer", "reduction", reduction, ("fast", "ordered")),
-        )
+        options: dict[str, Any] = {"accumulate": accumulate, "precision": precision, "loss_scale": loss_scale}
+        together: dict[str, Any] = {
+            "bucket_cap_mb": number("Trainer", "bucket_cap_mb", bucket_cap_mb),
+            "reduction": one_of("Trainer", "reduction", reduction, ("fast", "ordered")),
+            "leaves_out": on_nan == "skip",
+        }
         self.step = (
             TrainingStep(model, loss, optimizer, **options)
             if self._team is None
-            else parallel_step.ParallelStep(
-                model,
-                loss,
-                optimizer,
-                self._team.comm,
-                bucket_cap_mb=cap,
-                reduction=order,
-                leaves_out=on_nan == "skip",
-                **options,
-            )
+            else parallel_step.ParallelStep(model, loss, optimizer, self._team.comm, **options, **together)
         )
         self._seed = whole("Trainer", "seed", seed, 0)
         self._evaluations = Evaluations(self.step, self.metrics, self._check_labels)
