@@ -37,7 +37,9 @@ MOST_CALLS = 200_000
 DEEPEST_CALL = 48
 """Nesting depth of fragments."""
 MOST_ITEMS = 1 << 20
-"""Of an array of the language."""
+"""Of an array of the language, and steps of `for`."""
+MOST_ITEMS_TOGETHER = 1 << 24
+"""Of all arrays of the language that a graph makes: as many as the longest text can write."""
 _OPERATIONS = {
     "+": "add",
     "-": "sub",
@@ -81,7 +83,7 @@ class Evaluation:
         self.document, self.capture, self.given, self.float_type = document, capture, given, float_type
         self.tract = any(words[0] == "tract_registry" for words in document.extensions)
         self.fragments = {f.name: f for f in document.fragments if f.body is not None}
-        self.calls = self.depth = self.items = 0
+        self.calls = self.depth = self.items = self.steps = 0
 
     def results(self) -> list[Value]:
         """The values of the graph's outputs."""
@@ -124,7 +126,7 @@ class Evaluation:
                 return _named(node, names, source)
             case Items():
                 items = [self.value(n, names, source) for n in node.items]
-                return tuple(items) if node.is_tuple else items
+                return self._counted(tuple(items) if node.is_tuple else items, node, source)
             case Call():
                 return self._call(node, names, source)
             case Choice():
@@ -137,6 +139,14 @@ class Evaluation:
             case Unary():
                 return self._unary(node, names, source)
         return self._binary(node, names, source)
+
+    def _counted(self, found: Any, node: Any, source: Source) -> Any:
+        """A value that was made; items of arrays and characters of texts count."""
+        if isinstance(found, list | tuple | str):
+            self.items += len(found)
+        if self.items > MOST_ITEMS_TOGETHER:
+            raise refused(f"arrays of more than {MOST_ITEMS_TOGETHER:,} items, all counted", node, source)
+        return found
 
     def _truth(self, node: Any, names: dict[str, Value], source: Source) -> bool:
         found = plain(self.value(node, names, source))
@@ -155,8 +165,8 @@ class Evaluation:
         if node.operator in _OPERATIONS and any(isinstance(v, Symbolic | Known) for v in (x, y)):
             return self.operation(_OPERATIONS[node.operator], "", {"x": x, "y": y}, node, source)
         if node.operator == "*" and isinstance(x, list):
-            return repeated(node, x, plain(y), MOST_ITEMS, source)
-        return binary(node, x, y, MOST_ITEMS, source)
+            return self._counted(repeated(node, x, plain(y), MOST_ITEMS, source), node, source)
+        return self._counted(binary(node, x, y, MOST_ITEMS, source), node, source)
 
     def _items_of(self, node: Subscript | Part, names: dict[str, Value], source: Source) -> Any:
         of = self.value(node.of, names, source)
@@ -167,7 +177,7 @@ class Evaluation:
         if any(p is not None and (isinstance(p, bool) or not isinstance(p, int)) for p in places):
             raise refused("places of items are integers", node, source)
         if isinstance(node, Part):
-            return of[places[0] : places[1]]
+            return self._counted(of[places[0] : places[1]], node, source)
         place = places[0]
         if not isinstance(place, int) or not -len(of) <= place < len(of):
             raise refused(f"item {place} of {len(of)}", node, source)
@@ -179,19 +189,19 @@ class Evaluation:
             raise refused("`for` goes through arrays of one length", node, source)
         found, inner = [], dict(names)
         for items in zip(*sources):
-            self.items += 1
-            if self.items > MOST_ITEMS:
-                raise refused(f"arrays of more than {MOST_ITEMS:,} items, all counted", node, source)
+            self.steps += 1
+            if self.steps > MOST_ITEMS:
+                raise refused(f"more than {MOST_ITEMS:,} steps of `for`, all counted", node, source)
             inner.update(zip(node.names, items))
             if node.condition is None or self._truth(node.condition, inner, source):
                 found.append(self.value(node.result, inner, source))
-        return found
+        return self._counted(found, node, source)
 
     def _call(self, node: Call, names: dict[str, Value], source: Source) -> Any:
         given = [self.value(n, names, source) for n in node.given]
         named = {k: self.value(n, names, source) for k, n in node.named.items()}
         if node.name in BUILT_IN and node.name not in self.fragments:
-            return _built_in(node, given, source)
+            return self._counted(_built_in(node, given, source), node, source)
         fragment = self.fragment(node.name, node, source)
         arguments = fragment.bound(given, named)
         for p in fragment.parameters:
