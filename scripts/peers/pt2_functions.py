@@ -53,6 +53,7 @@ def arithmetic(_, x, y, k, b):
         "div": x / y,
         "div_int": k / 2,
         "floor": torch.div(x, y, rounding_mode="floor"),
+        "floor_exact": torch.div(torch.round(y), 0.1, rounding_mode="floor"),
         "fd": k // 2,
         "trunc": torch.div(-k, 2, rounding_mode="trunc"),
         "mod": k % 3,
@@ -92,6 +93,7 @@ def arithmetic(_, x, y, k, b):
         "bxor": k ^ 5,
         "copysign": torch.copysign(y, x),
         "lae": torch.logaddexp(x, y),
+        "lae_inf": torch.logaddexp(torch.log(x * 0), torch.log(y * 0)),
         "to": x.to(torch.int64),
         "double": x.double() * k,
         "f16": x.half() + 1,
@@ -192,6 +194,7 @@ def places(self, x, k):
         "search": torch.searchsorted(p[:, 0].contiguous(), x[0]),
         "rows": x[:, k, None],
         "bucket": torch.bucketize(x, p[:, 0].contiguous(), right=True),
+        "bucket_i32": torch.bucketize(x, p[:, 0].contiguous(), out_int32=True),
         "along": torch.take_along_dim(x, k[None], 1),
     }
 

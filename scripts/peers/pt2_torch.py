@@ -24,7 +24,7 @@ from pt2_functions import arithmetic, attention, elements, places, reductions, s
 from torch import nn
 from torch.nn import functional as F
 
-LARGE = {"inception_v3": 96, "swin_t": 224, "vit_b_16": 224, "alexnet": 224}
+LARGE = {"inception_v3": 299, "swin_t": 224, "vit_b_16": 224, "alexnet": 224}
 """Sides of images, 64 for the others."""
 
 
@@ -74,6 +74,7 @@ class Layers(nn.Module):
             "bmm": torch.bmm(x[:, 0], x[:, 1]),
             "addmm": torch.addmm(x[0, 0], x[0, 1], x[0, 2], beta=0.5, alpha=2),
             "mm": x[0, 0] @ x[0, 1],
+            "inner": torch.inner(x[0, 0], x[0, 1, :3]),
             "baddbmm": torch.baddbmm(x[:, 0], x[:, 1], x[:, 2]),
             "ln": F.layer_norm(x, (8, 8)),
             "bn": F.batch_norm(h, None, None, training=True),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from texpr import ops
 from texpr.graph import Symbolic
 from texpr.ir.dtypes import BOOL, DType
@@ -156,10 +158,10 @@ def _div(call: Call, self: Any, other: Any, rounding_mode: str | None = None) ->
     if rounding_mode is None:
         t = as_float(t)
         return each("div", "{0} / {1}", self, other, result=t, computed=t)
-    if t.is_float:
-        word = {"floor": "floor", "trunc": "trunc"}[rounding_mode]
-        return each("div", f"{word}({{0}} / {{1}})", self, other, result=t, computed=t)
-    text = "{0} // {1}" if rounding_mode == "floor" or not t.is_signed else _TRUNCATED
+    if rounding_mode == "floor" or not (t.is_float or t.is_signed):
+        text = "{0} // {1}"
+    else:
+        text = "trunc({0} / {1})" if t.is_float else _TRUNCATED
     return each("div", text, self, other, result=t, computed=t)
 
 
@@ -202,7 +204,6 @@ _BINARY = {
     "atan2": "atan2({0}, {1})",
     "copysign": "copysign({0}, {1})",
     "hypot": "hypot({0}, {1})",
-    "logaddexp": "max({0}, {1}) + log1p(exp(-abs({0} - {1})))",
     "xlogy": "if {0} == 0 and not isnan({1}) then 0 else {0} * log({1})",
 }
 _ORDERED = {
@@ -328,6 +329,11 @@ def _addcdiv(call: Call, self: Any, tensor1: Any, tensor2: Any, value: Any = 1) 
 @aten("lerp")
 def _lerp(call: Call, self: Any, end: Any, weight: Any) -> Any:
     return each("lerp", "{0} + {2} * ({1} - {0})", self, end, weight, result=self.dtype)
+
+
+@aten("logaddexp")
+def _logaddexp(call: Call, self: Any, other: Any) -> Any:
+    return np.logaddexp(*alike(self, other))
 
 
 @aten("gelu")

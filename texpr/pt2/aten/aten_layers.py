@@ -24,11 +24,16 @@ def _linear(call: Call, input: Any, weight: Any, bias: Any = None) -> Any:  # no
     return ops.linear(input, weight, **_present(bias=bias))
 
 
-@aten("matmul", "mm", "bmm", "mv", "dot", "vdot", "inner")
+@aten("matmul", "mm", "bmm", "mv", "dot", "vdot")
 def _matmul(call: Call, self: Any, **other: Any) -> Any:
     (second,) = other.values()
     a, b = alike(self, second)
     return a @ b
+
+
+@aten("inner")
+def _inner(call: Call, self: Any, other: Any) -> Any:
+    return np.inner(*alike(self, other))
 
 
 @aten("addmm", "addmv", "baddbmm")

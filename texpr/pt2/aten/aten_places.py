@@ -8,7 +8,7 @@ import numpy as np
 
 from texpr import ops
 from texpr.graph import Symbolic
-from texpr.ir.dtypes import BOOL, I64
+from texpr.ir.dtypes import BOOL, I32, I64
 from texpr.pt2.aten_conversion import Call
 from texpr.pt2.converters_of_aten import aten
 from texpr.pt2.element_texts import each
@@ -169,9 +169,12 @@ def _searchsorted(
     side: Any = None,
     sorter: Any = None,
 ) -> Any:
-    return np.searchsorted(sorted_sequence, self, side or ("right" if right else "left"), sorter)
+    if sorted_sequence.ndim != 1:
+        raise call.refuse("rows of sorted numbers", help="search in one row at a time")
+    found = np.searchsorted(sorted_sequence, self, side or ("right" if right else "left"), sorter)
+    return found.astype(I32 if out_int32 else I64)
 
 
 @aten("bucketize")
 def _bucketize(call: Call, self: Any, boundaries: Any, out_int32: bool = False, right: bool = False) -> Any:
-    return np.searchsorted(boundaries, self, "right" if right else "left")
+    return _searchsorted(call, boundaries, self, out_int32, right)
