@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from bench.pretrained.packaged import PACKAGED
@@ -29,15 +30,19 @@ def with_texpr(name: str) -> Call:
 
 def with_onnxruntime(name: str) -> Call:
     """An `InferenceSession` with all optimizations."""
+    entry = PACKAGED[name]
+    opened, given = session(entry.path), {**entry.example(), **entry.fixed}
+    return lambda: opened.run(None, given)
+
+
+def session(path: Path) -> Any:
+    """ONNX Runtime's session of a file, on one thread."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    entry = PACKAGED[name]
-    session = onnxruntime.InferenceSession(str(entry.path), options, providers=["CPUExecutionProvider"])
-    given = {**entry.example(), **entry.fixed}
-    return lambda: session.run(None, given)
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
 LIBRARIES = {"texpr": with_texpr, "onnxruntime": with_onnxruntime}

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import texpr as tx
+from bench.pretrained import libraries
 from bench.pretrained.packaged import PACKAGED
 from texpr import nn
 
@@ -41,10 +42,8 @@ def loaded(name: str) -> Fixed:
 @cache
 def session(path: Path) -> Any:
     """ONNX Runtime's, on one thread."""
-    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: make models")
-    options = runtime.SessionOptions()
-    options.intra_op_num_threads, options.log_severity_level = 1, 3
-    return runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: make models")
+    return libraries.session(path)
 
 
 def outputs(results: Any) -> list[np.ndarray]:
