@@ -12,7 +12,6 @@ import numpy as np
 
 from texpr.graph import Capture, Symbolic
 from texpr.ir.dtypes import I64
-from texpr.ir.interpreter.arithmetic import load
 from texpr.onnx.onnx_package import library
 from texpr.onnx.validation import check_types
 from texpr.onnx.values import Known, Value
@@ -225,12 +224,7 @@ def _batch_norm(kept: Kept, inputs: list[Any], attributes: dict[str, Any]) -> Fo
 
 
 _OLDER: dict[str, Callable[[Kept, list[Any], dict[str, Any]], Form | None]] = {
-    **{
-        name: _list_as_input("axes")
-        for name in ALIKE
-        if name.startswith("Reduce") or name.endswith("squeeze")
-    },
-    "Squeeze": _list_as_input("axes"),
+    **{n: _list_as_input("axes") for n in ALIKE if n.startswith(("Reduce", "Squeeze", "Unsqueeze"))},
     "Split": _list_as_input("split"),
     **{
         n: _same_shapes for n in ("Add", "And", "Div", "Equal", "Gemm", "Greater", "Less", "Mul", "Or", "Pow")
@@ -243,8 +237,3 @@ _OLDER: dict[str, Callable[[Kept, list[Any], dict[str, Any]], Form | None]] = {
     "Slice": _slice,
     "BatchNormalization": _batch_norm,
 }
-
-
-def elements(value: Known) -> np.ndarray:
-    """Known elements as the writer has them: what NumPy lacks as f32."""
-    return load(value.array, value.dtype)
