@@ -21,9 +21,10 @@ from texpr.ir.tensor import Equation, Invoke
 from texpr.nn import Module
 from texpr.nn.core import pytree
 from texpr.nn.core.inputs import as_input
+from texpr.onnx.constant_weights import PRODUCER
 from texpr.onnx.converters import NEWEST
 from texpr.onnx.element_types import TO_ONNX
-from texpr.onnx.kept_nodes import Keeping, Kept, Reshaped, adapted, elements, origin
+from texpr.onnx.kept_nodes import Keeping, Kept, Reshaped, adapted, origin
 from texpr.onnx.model_errors import UnsupportedOp
 from texpr.onnx.onnx_package import library
 from texpr.onnx.values import Known
@@ -265,7 +266,7 @@ class _Captured:
         return onnx.helper.make_model(
             graph,
             opset_imports=sets,
-            producer_name="texpr",
+            producer_name=PRODUCER,
             ir_version=onnx.helper.find_min_ir_version_for(sets),
         )
 
@@ -329,7 +330,7 @@ def _input(graph: Graph, value: Any, values: Mapping[Node, Value]) -> Value | No
         assert found is not None
         return graph.reshape(found, [n if n >= 0 else found.size for n in value.shape])
     if isinstance(value, Known):
-        return known(elements(value), value.dtype)
+        return known(load(value.array, value.dtype), value.dtype)
     return None if value is None else values[value.tensor]
 
 

@@ -55,13 +55,6 @@ def _last_bits(x: Any, t: NarrowType) -> Any:
     return each("last_bits", text, whole, result=t.stored)
 
 
-def saturated_integers(t: NarrowType, x: Any) -> Narrow:
-    """Whole numbers of floats as the nearest that the type has; NaN is the least."""
-    lo, hi = t.range
-    text = f"{t.stored}(if isnan({{0}}) then {lo} else clamp({{0}}, {lo}, {hi}))"
-    return Narrow(each("saturate", text, x, result=t.stored), t)
-
-
 def known_bytes(values: np.ndarray, t: NarrowType) -> Narrow:
     """Bytes that are known when the program is made."""
     return Narrow(Known.of(np.asarray(values, numpy_dtype(t.stored))), t)

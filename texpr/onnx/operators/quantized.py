@@ -14,7 +14,7 @@ from texpr.onnx.graph_conversion import Node
 from texpr.onnx.narrow_types import NARROW, Narrow, NarrowType
 from texpr.onnx.operator_definitions import each
 from texpr.onnx.operators.elementwise_operators import saturated
-from texpr.onnx.operators.narrow_conversions import narrowed, numbers, saturated_integers
+from texpr.onnx.operators.narrow_conversions import narrowed, numbers
 from texpr.onnx.operators.neural import without_zero
 from texpr.onnx.operators.windows import integer_convolution
 from texpr.onnx.values import Known, tensor_of
@@ -48,12 +48,11 @@ def rounded(node: Node, x: Any, scale: Any, zero: Any, t: Any, computed: Any = F
     quotient = each("round", "round({0})", quotient)
     if zero is not None:
         quotient = each("shift", "{0} + {1}", quotient, zero.astype("f32"))
-    if isinstance(t, NarrowType):
-        return saturated_integers(t, quotient)
-    lo, hi = int_range(t)
-    return each(
-        "saturate", f"{t}(if isnan({{0}}) then {lo} else clamp({{0}}, {lo}, {hi}))", quotient, result=t
+    (lo, hi), kind = (t.range, t.stored) if isinstance(t, NarrowType) else (int_range(t), t)
+    found = each(
+        "saturate", f"{kind}(if isnan({{0}}) then {lo} else clamp({{0}}, {lo}, {hi}))", quotient, result=kind
     )
+    return Narrow(found, t) if isinstance(t, NarrowType) else found
 
 
 def _precision(node: Node, scale: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from texpr import ops
-from texpr.ir.dtypes import BOOL, I64, DType, numpy_dtype
+from texpr.ir.dtypes import BOOL, I32, I64, DType, numpy_dtype
 from texpr.onnx.converters import converter
 from texpr.onnx.element_types import TO_ONNX
 from texpr.onnx.graph_conversion import Node
@@ -74,7 +74,7 @@ distribution. Maddison et al., A* Sampling, 2014.
 
 @converter("Multinomial", control=True, random=True)
 def _multinomial(node: Node, x: Any) -> Any:
-    t, count = node.dtype("dtype", TO_ONNX[DType("i", 32)]), node.attr("sample_size", 1)
+    t, count = node.dtype("dtype", TO_ONNX[I32]), node.attr("sample_size", 1)
     if len(x.shape) != 2 or not x.shape[1] or count < 0 or not t.is_int:
         raise node.refuse(f"{count} samples of {t} by chances of shape {list(x.shape)}")
     if not x.shape[0] * count:
