@@ -154,4 +154,5 @@ def test_the_grammar_has_no_conflicts():
     from lark import Lark
 
     grammar = files("texpr.nnef.syntax").joinpath("nnef_1.lark").read_text(encoding="utf-8")
-    Lark(grammar, parser="lalr", lexer="basic", start=["document", "declarations"], keep_all_tokens=True)
+    goals = ["document", "declarations"]
+    Lark(grammar, parser="lalr", lexer="basic", start=goals, keep_all_tokens=True, strict=True)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import texpr as tx
-from tests.nnef.models import run
+from tests.nnef.models import folder, run
 from texpr.nnef.operation_declarations import STANDARD, TRACT, declared
 from texpr.nnef.operation_table import OPERATIONS
 
@@ -372,6 +372,29 @@ def test_numbers_that_integers_cannot_be_make_floats(tmp_path):
     assert np.array_equal(run(tmp_path / "c", "y = x / 2;", x=x), [0, 1, 1])
     with pytest.raises(tx.CallError, match="powers of integers by tensors"):
         run(tmp_path / "d", "y = x ^ x;", x=x)
+
+
+SCAN = """version 1.0;
+extension tract_registry tract_core;
+fragment step(x: tensor<scalar>, b: tensor<scalar>, s: tensor<scalar>) -> (out: tensor<scalar>, total: tensor<scalar>)
+{{ total = s + x; out = total * b; }}
+graph net(x) -> (y, last) {{
+    x = external(shape = [5, 3]);
+    zero = constant(shape = [1, 3], value = [0.0]);
+    b = constant(shape = [1, 1], value = [2.0]);
+    [y, last] = tract_core_scan('step', scan = [('x', x, 0, {pace})], full = [('b', b)], state = [('s', zero, 'total')],
+        output = [('out', 'full', 0, {pace}), ('total', 'last', 0, {pace})]);
+}}"""
+
+
+def test_scans_hand_their_states_on_in_both_directions(tmp_path):
+    x = R.normal(size=(5, 3)).astype("f4")
+    y, last = tx.nnef.load(folder(tmp_path / "up", SCAN.format(pace=1)))(x)
+    assert np.allclose(y, 2 * np.cumsum(x, 0), atol=1e-5) and np.allclose(last, x.sum(0)[None], atol=1e-5)
+    y, last = tx.nnef.load(folder(tmp_path / "down", SCAN.format(pace=-1)))(x)
+    assert np.allclose(y, 2 * np.cumsum(x[::-1], 0)[::-1], atol=1e-5)
+    with pytest.raises(tx.CallError, match=r"tract_core_scan: \[\] steps; one number from 1 to 4096 is read"):
+        tx.nnef.load(folder(tmp_path / "none", SCAN.format(pace=2)))(x)
 
 
 def test_a_triangle_of_a_vector_is_refused(tmp_path):
