@@ -24,7 +24,8 @@ def _scan(
     ]
     counts = {x.shape[axis] // abs(pace) for _, x, axis, pace in inputs if pace and x.shape[axis] % pace == 0}
     if len(counts) != 1 or len({p for *_, p in inputs}) != 1 or not 0 < min(counts) <= MOST_STEPS:
-        raise about.refuse(f"{sorted(counts)} steps; one number from 1 to {MOST_STEPS} is read")
+        parts = ", ".join(f"`{name}` of {x.shape[axis]} by {pace}" for name, x, axis, pace in inputs)
+        raise about.refuse(f"{parts}: 1 to {MOST_STEPS} steps are read, as many and of one size for all")
     steps = counts.pop()
     names = [r.name for r in about.evaluation.named(body).results]
     states = {name: about.tensor(first) for name, first, _ in state}
