@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from texpr.ir.dtypes import BOOL, F32, F64, DType, as_bits, from_numpy, numbers_of, numpy_dtype, stored
+from texpr.ir.dtypes import BOOL, F32, F64, DType, as_bits, known_dtype, numbers_of, numpy_dtype, stored
 from texpr.runtime.call.convert import is_masked
 from texpr.support.errors import CallError
 from texpr.support.late import late
@@ -61,13 +61,8 @@ def given(what: str, value: Any) -> Given:
         array = np.asarray(value)
     except (ValueError, TypeError) as error:
         raise CallError(f"{what}: expected an array, a tensor or a number: {error}", code="type") from None
-    t = from_numpy(array.dtype)
-    if t is None:
-        raise CallError(
-            f"{what}: the array has dtype {array.dtype}, which texpr does not have",
-            code="dtype",
-            help="comm.broadcast_object and comm.gather_object take any object",
-        )
+    way_out = "comm.broadcast_object and comm.gather_object take any object"
+    t = known_dtype(f"{what}: the array", array.dtype, way_out)
     own = array.dtype.newbyteorder("=")
     return Given(_contiguous(as_bits(array, t)), t, lambda found: found.view(own) if t.as_bits else found)
 

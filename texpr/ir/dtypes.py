@@ -7,6 +7,7 @@ from dataclasses import field
 
 import numpy as np
 
+from texpr.support.errors import CallError
 from texpr.support.frozen_dataclass import frozen, frozen_by_identity
 
 
@@ -132,6 +133,21 @@ def from_numpy(dtype: np.dtype) -> DType | None:
     if found is None:
         found = _FROM_ML_DTYPES.get(dtype.name)
     return found or _FROM_NUMPY.get(dtype.newbyteorder("="))
+
+
+def known_dtype(subject: str, dtype: np.dtype, help: str = "") -> DType:
+    """The element type of a NumPy dtype.
+
+    Args:
+        subject: of the message: "the input".
+        help: the way out.
+    Raises:
+        CallError: there is none.
+    """
+    found = from_numpy(dtype)
+    if found is None:
+        raise CallError(f"{subject} has dtype {dtype}, which texpr does not have", code="dtype", help=help)
+    return found
 
 
 def int_range(t: DType) -> tuple[int, int]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from texpr.graph import Symbolic
-from texpr.ir.dtypes import DType, as_bits, from_numpy, native_dtype, readable, stored
+from texpr.ir.dtypes import DType, as_bits, known_dtype, native_dtype, readable, stored
 from texpr.onnx.narrow_types import Narrow
 from texpr.support.errors import CallError
 
@@ -38,9 +38,7 @@ class Known:
             CallError: a dtype that texpr does not have.
         """
         found = np.asarray(array)
-        dtype = from_numpy(found.dtype)
-        if dtype is None:
-            raise CallError(f"an array has dtype {found.dtype}, which texpr does not have", code="dtype")
+        dtype = known_dtype("an array", found.dtype)
         stored = as_bits(found, dtype)
         return Known(np.ascontiguousarray(stored, native_dtype(stored.dtype)).reshape(found.shape), dtype)
 

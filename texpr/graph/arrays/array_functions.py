@@ -14,7 +14,18 @@ from texpr.compiler import Op
 from texpr.graph.arrays import operator_texts
 from texpr.graph.arrays.indexing import selection
 from texpr.graph.arrays.promotion import named, of_elementary, of_quotient, of_sum, promoted, with_number
-from texpr.ir.dtypes import BOOL, F32, I32, I64, DType, accumulator, from_numpy, int_range, numpy_dtype
+from texpr.ir.dtypes import (
+    BOOL,
+    F32,
+    I32,
+    I64,
+    DType,
+    accumulator,
+    from_numpy,
+    int_range,
+    known_dtype,
+    numpy_dtype,
+)
 from texpr.ir.shapes import Shape
 from texpr.support.errors import CallError
 from texpr.support.tracebacks import boundary
@@ -47,12 +58,7 @@ def operand(value: object) -> Any:
         raise
     except (ValueError, TypeError, RuntimeError) as error:
         raise CallError(f"an operand is no array: {error}", code="arguments") from None
-    if from_numpy(array.dtype) is None:
-        raise CallError(
-            f"an operand has dtype {array.dtype}, which texpr does not have",
-            code="dtype",
-            help="convert it: .astype(...)",
-        )
+    known_dtype("an operand", array.dtype, "convert it: .astype(...)")
     return array
 
 

@@ -22,7 +22,7 @@ from texpr.graph.capture.stop_gradient import insert_stops, stopped_copy, with_t
 from texpr.graph.capture.symbolic import Symbolic
 from texpr.graph.capture.variable import Variable
 from texpr.ir.build import integer
-from texpr.ir.dtypes import DType, from_numpy, number, stored
+from texpr.ir.dtypes import DType, from_numpy, known_dtype, number, stored
 from texpr.ir.expr import Tensor, Var, index, plain
 from texpr.ir.shapes import Shape, Sizes, bind_sizes, caller_shape, evaluate_size
 from texpr.ir.tensor import Equation, Invoke, Program
@@ -139,9 +139,7 @@ class Capture:
         bits, floats in 8 bits.
         """
         array = np.array(value, order="C")
-        dtype = dtype or from_numpy(array.dtype)
-        if dtype is None:
-            raise CallError(f"a constant has dtype {array.dtype}, which texpr does not have", code="dtype")
+        dtype = dtype or known_dtype("a constant", array.dtype)
         tensor = self._input(name, array.shape, dtype)
         self.constants[tensor] = array
         return Symbolic(tensor, self)

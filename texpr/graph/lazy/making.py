@@ -13,7 +13,7 @@ from texpr.graph.capture.variable import Variable
 from texpr.graph.lazy.devices import transfer
 from texpr.graph.lazy.dlpack_dtypes import taken_over
 from texpr.graph.lazy.lazy_tensor import Tensor
-from texpr.ir.dtypes import DType, as_bits, from_numpy, int_range, native_dtype, stored
+from texpr.ir.dtypes import DType, as_bits, from_numpy, int_range, known_dtype, native_dtype, stored
 from texpr.runtime import gpu
 from texpr.runtime.call.convert import is_masked
 from texpr.support.errors import CallError, Error
@@ -177,9 +177,7 @@ def from_dlpack(data: Any) -> Tensor:
 def _adopted(array: np.ndarray | gpu.DeviceArray, t: DType | None) -> Tensor:
     if isinstance(array, np.ndarray):
         return as_tensor(array, device=gpu.HOST) if t is None else of_bits(array, t)
-    t = from_numpy(array.dtype) if t is None else t
-    if t is None:
-        raise CallError(f"the tensor has dtype {array.dtype}, which texpr does not have", code="dtype")
+    t = known_dtype("the tensor", array.dtype) if t is None else t
     return of_bits(array, t, device=array.device.name)
 
 

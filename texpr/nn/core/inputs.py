@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from texpr.ir.dtypes import F32, F64, DType, as_bits, from_numpy, native_dtype, numpy_dtype, readable, stored
+from texpr.ir.dtypes import F32, F64, DType, as_bits, known_dtype, native_dtype, numpy_dtype, readable, stored
 from texpr.runtime.call.convert import is_masked
 from texpr.support.errors import CallError
 
@@ -49,13 +49,7 @@ def as_input(value: object, dtype: DType | None) -> NetworkInput:
         array = np.asarray(value)
     except (ValueError, TypeError) as error:
         raise CallError(f"the input is no array: {error}", code="type") from None
-    found = from_numpy(array.dtype)
-    if found is None:
-        raise CallError(
-            f"the input has dtype {array.dtype}, which texpr does not have",
-            code="dtype",
-            help="convert it: x.astype(...)",
-        )
+    found = known_dtype("the input", array.dtype, "convert it: x.astype(...)")
     array = as_bits(array, found)
     if not found.is_float or dtype is None:
         return NetworkInput(array, found)
