@@ -83,7 +83,9 @@ def _options(parser: Parser) -> list[tuple[str, str]]:
     return [
         (", ".join(f"`{each}{_value(action)}`" for each in action.option_strings), _help(action))
         for action in parser._actions
-        if action.option_strings and "--help" not in action.option_strings
+        if action.option_strings
+        and "--help" not in action.option_strings
+        and action.help != argparse.SUPPRESS
     ]
 
 

@@ -14,6 +14,7 @@ from texpr.tools.bench import (
     gradient_cost,
     plans,
     proofs,
+    scaling,
     targets,
 )
 
@@ -23,6 +24,7 @@ def add_parser(commands: Commands) -> None:
     parts = add_commands(add_command(commands, "bench", None, "measure texpr, and try the operator library"))
     for part in (frontend, proofs, compiling, calling, plans, gradient_cost, certificates, coverage, targets):
         part.add_parser(parts)
+    scaling.add_parser(parts)
     onnx = add_command(parts, "onnx", _onnx, "run the node tests of ONNX, and count those that pass")
     add_part(onnx)
     onnx.add_argument(
