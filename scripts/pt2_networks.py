@@ -2,10 +2,13 @@
 each with the worst error of a result, relative to how much results differ between the two images or
 texts of the batch.
 
+Errors are against PyTorch's results in f64, beside those of PyTorch in f32. Networks of random
+weights may enlarge rounding: that of inception_v3 is then 2.5e-4 in PyTorch itself.
+
     python scripts/pt2_networks.py --torch PYTHON [--only NAME,...] [--folder FOLDER]
 
 PyTorch runs in an environment of its own, by `scripts/peers/pt2_torch.py`. 1 if an error is above
-1e-4, or a network is not read.
+1e-4 and above twice PyTorch's, or a network is not read.
 """
 
 from __future__ import annotations
@@ -33,18 +36,19 @@ NAMES = (
 ).split()
 
 
-def error(path: Path) -> tuple[int, float]:
-    """Nodes of an archive, and the worst relative error of its results."""
+def error(path: Path) -> tuple[int, float, float]:
+    """Nodes of an archive, the worst relative error of its results, and that of PyTorch's."""
     with np.load(path.with_suffix(".npz")) as data:
         arrays = dict(data)
     model = tx.pt2.load(path)
     args, kwargs, wanted = nested_arguments(arrays)
     found = list(leaves(model(*args, **kwargs)).values())
-    worst = 0.0
-    for f, w in zip(found, wanted.values(), strict=True):
-        scale = np.abs(w - w.mean(0)).max() if w.ndim else 1.0
-        worst = max(worst, float(np.abs(f - w).max() / scale))
-    return model.nodes, worst
+    exact = [a for n, a in arrays.items() if n.startswith("exact")]
+    worst = own = 0.0
+    for f, w, e in zip(found, wanted.values(), exact, strict=True):
+        scale = np.abs(e - e.mean(0)).max() if e.ndim else 1.0
+        worst, own = (max(x, float(np.abs(y - e).max() / scale)) for x, y in ((worst, f), (own, w)))
+    return model.nodes, worst, own
 
 
 def row(python: str, folder: Path, name: str) -> tuple[str, bool]:
@@ -57,11 +61,14 @@ def row(python: str, folder: Path, name: str) -> tuple[str, bool]:
             return f"{name:22} not exported: {made.stderr.strip().splitlines()[-1]}", False
     begun = time.perf_counter()
     try:
-        nodes, worst = error(path)
+        nodes, worst, own = error(path)
     except tx.Error as refused:
         return f"{name:22} {refused}", False
     seconds = time.perf_counter() - begun
-    return f"{name:22} {nodes:5} nodes  error {worst:.1e}  {seconds:6.1f} s with compiling", worst <= BOUND
+    text = (
+        f"{name:22} {nodes:5} nodes  error {worst:.1e}, PyTorch's {own:.1e}  {seconds:6.1f} s with compiling"
+    )
+    return text, worst <= max(BOUND, 2 * own)
 
 
 def main() -> int:
@@ -79,7 +86,7 @@ def main() -> int:
             text, right = row(given.torch, Path(given.folder or folder), name)
             print(text, flush=True)
             good += right
-    print(f"{good} of {len(names)} networks within {BOUND:g}")
+    print(f"{good} of {len(names)} networks within {BOUND:g}, or twice PyTorch's error")
     return 0 if good == len(names) else 1
 
 

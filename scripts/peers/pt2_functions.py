@@ -284,3 +284,30 @@ def attention(_, q, k, mask):
         "wide": sdpa(q, k, k, is_causal=True),
         "grouped": sdpa(q, k[:, :2], k[:, :2], enable_gqa=True),
     }
+
+
+def writes(_, x):
+    """Writes into views of tensors that are read later, under several names."""
+    mask = x.new_zeros(4, 6)
+    rows = mask[1:3]
+    rows[:, ::2] = 1.0
+    mask[:, -2:].fill_(2.0)
+    found = {"mask": mask * 1.0, "rows": rows + 0}
+    mask.t()[0] += x[0, 0, :4]
+    first, *_, last = mask.view(2, 2, 6).permute(2, 0, 1).unbind(0)
+    last.copy_(first * 2)
+    a, b = mask.split(4, dim=1)
+    b.mul_(3.0)
+    found |= {"unbound": mask + 0, "rest": rows + first[0, 1], "split": a.sum() + b.sum()}
+    own, copied = x.contiguous().clone(), x.transpose(0, 1).contiguous()
+    own.contiguous().reshape(-1)[3:6] = 7.0
+    own.transpose(0, 1).reshape(-1).zero_()  # a copy
+    copied.narrow(0, 1, 2).movedim(0, -1).add_(1.0)
+    F.dropout(copied, 0.5, training=False).squeeze().mul_(2.0)
+    found |= {"own": own, "copied": copied, "flat": own.flatten()[:9], "given": x + 0}
+    h = x + 0
+    return found | {
+        "strided": h.as_strided((2, 3), (7, 2), 4),
+        "windows": h.as_strided((5, 4), (1, 1)),
+        "rows_of": h.as_strided((2, 1, 3), (30, 30, 1)),
+    }

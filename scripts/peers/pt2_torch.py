@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from pt2_functions import arithmetic, attention, elements, places, reductions, shapes, windows
+from pt2_functions import arithmetic, attention, elements, places, reductions, shapes, windows, writes
 from torch import nn
 from torch.nn import functional as F
 
@@ -113,6 +113,18 @@ class InPlace(nn.Module):
         return y, z, self.calls + 0
 
 
+class Kept(nn.Module):
+    """A buffer whose parts are written, as language models keep what they have read."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("rows", torch.zeros(3, 4))
+
+    def forward(self, x):
+        self.rows[1:].transpose(0, 1)[2] = x
+        return self.rows.sum(1)
+
+
 def made() -> dict:
     """Small programs: module, arguments, those by name, dynamic shapes."""
     torch.manual_seed(0)
@@ -141,6 +153,8 @@ def made() -> dict:
             {"more": {"q": torch.ones(2)}},
             {"tokens": {1: length}, "scale": None, "more": {"q": None}},
         ),
+        "writes": (Case(writes), (big,), {}, None),
+        "kept": (Kept(), (torch.randn(2),), {}, None),
         "in_place": (InPlace().train(), (torch.randn(4, 3, 5, 5),), {}, None),
     }
 
@@ -182,12 +196,13 @@ def leaves(value, name: str = "") -> dict[str, np.ndarray]:
     return {} if value is None else {name: np.asarray(value)}
 
 
-def write_arrays(file, args, kwargs, results) -> None:
+def write_arrays(file, args, kwargs, results, exact=None) -> None:
     """Arguments and results by their places."""
     arrays: dict[str, Any] = {
         **leaves(args, "args"),
         **leaves(kwargs, "kwargs"),
         **leaves(results, "results"),
+        **leaves(exact, "exact"),
     }
     np.savez(file, **arrays)
 
@@ -253,14 +268,15 @@ def of_transformers(name: str):
 
 
 def write_networks(folder: Path, names: list[str]) -> None:
-    """Archives, arguments and results of networks."""
+    """Archives, arguments and results of networks, also those in f64."""
     folder.mkdir(exist_ok=True)
     for name in names:
         module, args, kwargs = network(name)
         with torch.no_grad():
             result, program = module(*args, **kwargs), torch.export.export(module, args, kwargs)
-        (folder / f"{name}.pt2").write_bytes(saved(program))
-        write_arrays(folder / f"{name}.npz", args, kwargs, result)
+            (folder / f"{name}.pt2").write_bytes(saved(program))
+            wide = [a.double() if a.is_floating_point() else a for a in args]
+            write_arrays(folder / f"{name}.npz", args, kwargs, result, module.double()(*wide, **kwargs))
         print(name, flush=True)
 
 

@@ -114,6 +114,17 @@ def test_training_state_goes_on():
         assert np.allclose(state["n.running_mean"], mean + 0.8 * mean, atol=1e-6)
 
 
+def test_parts_of_buffers_are_kept():
+    """A write into a view of a buffer reaches the buffer."""
+    for name in ("kept", "kept_core"):
+        (x,), _, wanted = calls(name)
+        model = tx.pt2.load(archive(name))
+        assert np.allclose(model(x), wanted[""])
+        rows = np.zeros((3, 4), np.float32)
+        rows[1:, 2] = x
+        assert np.array_equal(model.state_dict()["rows"], rows)
+
+
 def test_fine_tuning():
     """A loss of the outputs falls; every parameter has a gradient."""
     args, _, _ = calls("layers")

@@ -9,7 +9,8 @@ import numpy as np
 
 from texpr.graph import Capture, Symbolic, Variable
 from texpr.ir.dtypes import DType
-from texpr.pt2.converters_of_aten import Converter, find, parameters
+from texpr.pt2.converters_of_aten import find, parameters
+from texpr.pt2.names_in_memory import Memory, names_in
 from texpr.pt2.program_text import Graph, Name, Node
 from texpr.pt2.unknown_operators import UnknownOperators
 from texpr.support.errors import CallError, CheckpointError, Error
@@ -60,6 +61,21 @@ class Call:
         self.declared = None if known is None else known.dtype
         self.count = len(node.outputs)
 
+        given = [v.name for _, v in node.arguments[:1] if isinstance(v, Name)]
+        self._first = graph.types.get(given[0]) if given else None
+
+    def by_rows(self) -> bool:
+        """True if PyTorch lays the first argument out by rows, from the start of its memory."""
+        first = self._first
+        if first is None or first.offset != 0 or len(first.strides) != len(first.dims):
+            return False
+        step = 1
+        for n, s in zip(reversed(first.dims), reversed(first.strides)):
+            if n != 1 and s != step or not isinstance(n, int):
+                return False
+            step *= n
+        return True
+
     def constant(self, array: Any, dtype: DType | None = None) -> Any:
         """An array as a tensor of the program."""
         return self.capture.constant(np.asarray(array), "constant", dtype)
@@ -104,9 +120,11 @@ class Run:
         Args:
             names: the values of its inputs; it gets those of all nodes.
         """
-        memory = _Memory(graph)
+        memory = Memory(graph, names, self._results)
         for k, node in enumerate(graph.nodes):
             try:
+                for name in names_in([a for _, a in node.arguments]):
+                    memory.refresh(name)
                 self._node(node, k, graph, names, memory)
             except Error as error:
                 error.notes = (*error.notes, f"in node {k}, {node}")
@@ -117,52 +135,58 @@ class Run:
                     code="pt2",
                     help="the program is damaged; export it again",
                 ) from error
+        for name in names_in(graph.outputs):
+            memory.refresh(name)
         return [value_of(v, names) for v in graph.outputs]
 
-    def _node(self, node: Node, k: int, graph: Graph, names: dict[str, Any], memory: _Memory) -> None:
+    def _results(self, node: Node, graph: Graph, names: dict[str, Any]) -> Sequence[Any]:
+        """What a node computes, a value for each of its outputs."""
+        found = find(node.operator)
+        assert found is not None, "all operators were checked"
+        given = {name: value_of(v, names) for name, v in node.arguments}
+        results = found[0].convert(Call(self, node, graph), **given)
+        several = len(node.outputs) == 1 and isinstance(node.outputs[0], list)
+        return results if several or isinstance(results, tuple) else (results,)
+
+    def _node(self, node: Node, k: int, graph: Graph, names: dict[str, Any], memory: Memory) -> None:
         found = find(node.operator)
         assert found is not None, "all operators were checked"
         converter, in_place = found
-        call = Call(self, node, graph)
-        given = {name: value_of(v, names) for name, v in node.arguments}
-        results = converter.convert(call, **given)
+        results = self._results(node, graph, names)
         first = next((v.name for _, v in node.arguments[:1] if isinstance(v, Name)), None)
         if in_place:
             assert first is not None
-            results = self._written(first, results, k, names, memory, call)
-        outputs = results if isinstance(results, tuple) else (results,)
-        if len(node.outputs) == 1 and isinstance(node.outputs[0], list):
-            outputs = (list(results),)
-        for name, value in zip(node.outputs, outputs):
-            self._named(name, value, names)
-            for each in name if isinstance(name, list) else [name]:
-                if first is not None and isinstance(each, str):
-                    memory.share(each, first, converter, in_place)
-
-    def _named(self, name: Any, value: Any, names: dict[str, Any]) -> None:
-        if isinstance(name, list):
-            names.update(zip(name, value))
-        elif isinstance(name, str):
+            results = (self._written(first, results[0], k, names, memory, Call(self, node, graph)),)
+        outputs = node.outputs
+        if len(outputs) == 1 and isinstance(outputs[0], list):
+            outputs = outputs[0]
+        for place, (name, value) in enumerate(zip(outputs, results)):
+            if not isinstance(name, str):
+                continue
             names[name] = value
+            if first is not None and in_place:
+                memory.alias(name, first, node)
+            elif first is not None:
+                memory.share(name, first, node, place, converter)
 
     def _written(
-        self, name: str, value: Any, k: int, names: dict[str, Any], memory: _Memory, call: Call
+        self, name: str, value: Any, k: int, names: dict[str, Any], memory: Memory, call: Call
     ) -> Any:
-        """Let a tensor that an operator works in have its result, under all its names.
+        """Let a tensor that an operator works in have its result, and what it is a part of.
 
         Raises:
-            CallError: names of other parts of its memory are read later.
+            CallError: an input or a parameter would change, or a name that cannot be followed.
         """
         before = names[name]
         if isinstance(before, Symbolic):
             value = value.astype(before.dtype).broadcast_to(before.shape)
-        same, parts = memory.family(name)
-        later = [n for n in parts if memory.last_read.get(n, -1) > k]
-        if later:
-            raise call.refuse(f"it writes into `{name}`, of which `{later[0]}` is a part", help=DECOMPOSE)
-        for other in same:
-            names[other] = value
-            self.assign(other, value, call)
+        lost = memory.unfollowed(name, k, self.fixed | set(self.buffers))
+        if lost is not None:
+            raise call.refuse(
+                f"it writes into `{name}`, which may lie in the memory of `{lost}`", help=DECOMPOSE
+            )
+        whole = memory.write(name, value)
+        self.assign(whole, names[whole], call)
         return value
 
     def assign(self, name: str, value: Any, call: Call) -> None:
@@ -172,49 +196,16 @@ class Run:
             CallError: it is an input or a parameter.
         """
         if name in self.fixed:
-            raise call.refuse(f"it writes into `{name}`, an input or a parameter", help=DECOMPOSE)
+            raise call.refuse(
+                f"it writes into the memory of `{name}`, an input or a parameter",
+                help="let the network write into a copy, x.clone(), and export it again",
+            )
         if name in self.buffers:
             self.capture.assign(self.buffers[name], value)
 
-
-class _Memory:
-    """Names of tensors that share memory in PyTorch.
-
-    Attributes:
-        last_read: the last node that reads a name.
-    """
-
-    def __init__(self, graph: Graph) -> None:
-        self._whole: dict[str, str] = {}
-        self._root: dict[str, str] = {}
-        self.last_read: dict[str, int] = {}
-        for k, node in enumerate(graph.nodes):
-            self.last_read |= {n: k for n in _names([a for _, a in node.arguments])}
-        self.last_read |= dict.fromkeys(_names(graph.outputs), len(graph.nodes))
-
-    def share(self, name: str, first: str, converter: Converter, in_place: bool) -> None:
-        """Note that a result lies where the first argument lies, or in a part of it."""
-        if in_place or converter.same:
-            self._whole[name] = self._whole.get(first, first)
-        if in_place or converter.same or converter.view:
-            self._root[name] = self._root.get(first, first)
-
-    def family(self, name: str) -> tuple[list[str], list[str]]:
-        """Names of the same tensor, and those of other parts of its memory."""
-        whole, root = self._whole.get(name, name), self._root.get(name, name)
-        same = [whole, *(n for n, w in self._whole.items() if w == whole)]
-        parts = [n for n in (root, *(n for n, r in self._root.items() if r == root)) if n not in same]
-        return same, parts
-
-
-def _names(values: Sequence[Any]) -> list[str]:
-    found: list[str] = []
-    for v in values:
-        if isinstance(v, Name):
-            found.append(v.name)
-        elif isinstance(v, list):
-            found += _names(v)
-    return found
+    def inside(self, names: dict[str, Any]) -> Run:
+        """For a graph that is an argument: its inputs are values, which it may not write into."""
+        return Run(self.capture, {}, frozenset(names), self._seed)
 
 
 def value_of(given: Any, names: Mapping[str, Any]) -> Any:

@@ -11,6 +11,7 @@ from functools import cache
 from inspect import Parameter, signature
 from typing import Any
 
+from texpr.pt2.memory_layouts import Shares, copy, part
 from texpr.support.frozen_dataclass import frozen
 
 
@@ -20,35 +21,46 @@ class Converter:
 
     Attributes:
         convert: takes the node and its arguments by name, gives its outputs.
-        same: the result is its first argument under another name.
-        view: in PyTorch, the result may share memory with its first argument.
+        shares: how its result lies in memory, a function of `memory_layouts`.
     """
 
     convert: Callable[..., Any]
-    same: bool = False
-    view: bool = False
+    shares: Shares = copy
 
 
 CONVERTERS: dict[str, Converter] = {}
 """By the words behind `torch.ops.`, without `aten.` and perhaps without the overload."""
+WRITERS: dict[str, Callable[..., Any]] = {}
+"""For views, by the same names: gives the first argument with other values in the place of the view.
+It takes that argument, the values, which of several outputs they are for, and the node's other
+arguments by name.
+"""
 
 
-def aten(
-    *names: str, same: bool = False, view: bool = False
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def aten(*names: str, shares: Shares = copy) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Enter a function in the table."""
 
     def enter(function: Callable[..., Any]) -> Callable[..., Any]:
         for name in names:
             assert name not in CONVERTERS, f"{name} has a converter already"
-            CONVERTERS[name] = Converter(function, same, view)
+            CONVERTERS[name] = Converter(function, shares)
+        return function
+
+    return enter
+
+
+def writes(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Enter what writes into views."""
+
+    def enter(function: Callable[..., Any]) -> Callable[..., Any]:
+        WRITERS.update(dict.fromkeys(names, function))
         return function
 
     return enter
 
 
 def find(operator: str) -> tuple[Converter, bool] | None:
-    """The converter of an operator such as `relu.default`, and True if it works in place."""
+    """The converter of an operator such as `relu.default`, and True if it writes into its argument."""
     name = operator.partition(".")[0]
     if operator.endswith(".out") or operator.endswith("_out"):
         return None
@@ -57,7 +69,9 @@ def find(operator: str) -> tuple[Converter, bool] | None:
             return CONVERTERS[key], False
     functional = name.removesuffix("_")
     in_place = functional != name and functional in CONVERTERS and not name.endswith("__")
-    return (CONVERTERS[functional], True) if in_place else None
+    if not in_place:
+        return None
+    return CONVERTERS[functional], CONVERTERS[functional].shares is not part  # `t_` writes no elements
 
 
 @cache

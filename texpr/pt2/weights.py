@@ -58,11 +58,16 @@ class TensorType:
     Attributes:
         dims: extents; the name of a symbol, or None for an expression of several.
         trained: True if PyTorch computes gradients of it.
+        strides: elements between neighbours on each axis, or the text of an expression; empty where
+            nothing says them.
+        offset: elements before the first one, or the text of an expression.
     """
 
     dtype: DType
     dims: tuple[int | str | None, ...]
     trained: bool
+    strides: tuple[int | str, ...] = ()
+    offset: int | str = 0
 
 
 @frozen
@@ -78,8 +83,14 @@ def tensor_type(at: Json) -> TensorType:
     dims = tuple(_extent(n) for n in at["sizes"])
     if len(dims) > MOST_AXES:
         raise at.refuse(f"{len(dims)} axes; up to {MOST_AXES} are read")
-    trained = at.get("requires_grad")
-    return TensorType(dtype_of_number(at["dtype"]), dims, trained is not None and trained.as_(bool))
+    trained, strides, offset = at.get("requires_grad"), at.get("strides"), at.get("storage_offset")
+    return TensorType(
+        dtype_of_number(at["dtype"]),
+        dims,
+        trained is not None and trained.as_(bool),
+        () if strides is None else tuple(_stride(n) for n in strides),
+        0 if offset is None else _stride(offset),
+    )
 
 
 def _extent(at: Json) -> int | str | None:
@@ -91,6 +102,11 @@ def _extent(at: Json) -> int | str | None:
     text = found["expr_str"].as_(str)
     name = text.removeprefix("Symbol('").partition("'")[0]
     return name if text.startswith(f"Symbol('{name}'") and text.count("(") == 1 or text == name else None
+
+
+def _stride(at: Json) -> int | str:
+    kind, found = at.one()
+    return found["expr_str"].as_(str) if kind == "as_expr" else _size(found)
 
 
 def _size(at: Json) -> int:

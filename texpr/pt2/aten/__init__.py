@@ -12,4 +12,5 @@ from texpr.pt2.aten import (  # noqa: F401
     aten_shapes,
     aten_sizes,
     aten_windows,
+    aten_writes,
 )

@@ -12,27 +12,33 @@ from texpr.ir.dtypes import BOOL, F32, I64, DType, stored
 from texpr.pt2.aten_conversion import Call
 from texpr.pt2.converters_of_aten import aten
 from texpr.pt2.element_texts import each
+from texpr.pt2.memory_layouts import same, same_if_alike
 
 MOST_MADE = 1 << 28
 """Elements of a tensor that a program makes of numbers alone."""
 
 
-@aten("clone", "contiguous", "lift_fresh_copy", "lift_fresh", "alias_copy")
+@aten("clone", "lift_fresh_copy", "lift_fresh", "alias_copy")
 def _clone(call: Call, self: Any, memory_format: Any = None) -> Any:
     return self.own()
 
 
-@aten("alias", "conj", "resolve_conj", "resolve_neg", "positive", same=True)
+@aten("contiguous", shares=same_if_alike)
+def _contiguous(call: Call, self: Any, memory_format: Any = None) -> Any:
+    return self.own()
+
+
+@aten("alias", "conj", "resolve_conj", "resolve_neg", "positive", shares=same)
 def _alias(call: Call, self: Any) -> Any:
     return self.own()
 
 
-@aten("detach", same=True)
+@aten("detach", shares=same)
 def _detach(call: Call, self: Any) -> Any:
     return self.detach() if self.dtype.is_float else self.own()
 
 
-@aten("to", "_to_copy", view=True)
+@aten("to", shares=same_if_alike)
 def _to(
     call: Call,
     self: Any,
@@ -49,7 +55,21 @@ def _to(
     return self.astype(wanted)
 
 
-@aten("type_as", view=True)
+@aten("_to_copy")
+def _to_copy(
+    call: Call,
+    self: Any,
+    dtype: DType | None = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: Any = None,
+    non_blocking: bool = False,
+    memory_format: Any = None,
+) -> Any:
+    return self.astype(dtype or self.dtype)
+
+
+@aten("type_as", shares=same_if_alike)
 def _type_as(call: Call, self: Any, other: Any) -> Any:
     return self.astype(other.dtype)
 

@@ -13,6 +13,7 @@ from texpr.pt2.aten.aten_shapes import _pad
 from texpr.pt2.aten_conversion import Call
 from texpr.pt2.converters_of_aten import aten
 from texpr.pt2.element_texts import alike, each, number, promoted
+from texpr.pt2.memory_layouts import same_unless_trained
 
 
 def _present(**inputs: Any) -> dict[str, Any]:
@@ -321,7 +322,7 @@ def _native_group_norm(
     return y, mean.reshape(N, group), inverse.reshape(N, group)
 
 
-@aten("dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout")
+@aten("dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout", shares=same_unless_trained)
 def _dropout(call: Call, p: float, train: bool, input: Any = None, self: Any = None) -> Any:  # noqa: A002
     x = self if input is None else input  # the operator that works in place has another name for it
     if not train or p == 0:

@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 
 from texpr import ops
-from texpr.graph import Symbolic
+from texpr.graph.arrays import operator_texts
 from texpr.graph.lazy import concat, stack
+from texpr.pt2.aten.aten_writes import put
 from texpr.pt2.aten_conversion import Call
 from texpr.pt2.converters_of_aten import aten
 from texpr.pt2.element_texts import alike, each
+from texpr.pt2.memory_layouts import part, part_if_possible
 
 
-@aten("view", "reshape", "_unsafe_view", "_reshape_alias", view=True)
+@aten("view", "_unsafe_view", "_reshape_alias", shares=part)
 def _view(call: Call, self: Any, size: Any = None, shape: Any = None, stride: Any = None) -> Any:
     wanted = shape if size is None else size
     if not isinstance(wanted, list):
@@ -23,12 +25,22 @@ def _view(call: Call, self: Any, size: Any = None, shape: Any = None, stride: An
     return self.reshape(tuple(wanted))
 
 
-@aten("view_as", "reshape_as", view=True)
+@aten("reshape", shares=part_if_possible)
+def _reshape(call: Call, self: Any, shape: list[int]) -> Any:
+    return self.reshape(tuple(shape))
+
+
+@aten("reshape_as", shares=part_if_possible)
+def _reshape_as(call: Call, self: Any, other: Any) -> Any:
+    return self.reshape(other.shape)
+
+
+@aten("view_as", shares=part)
 def _view_as(call: Call, self: Any, other: Any) -> Any:
     return self.reshape(other.shape)
 
 
-@aten("flatten", view=True)
+@aten("flatten", shares=part_if_possible)
 def _flatten(call: Call, self: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     if not self.ndim:
         return self.reshape(1)
@@ -36,7 +48,7 @@ def _flatten(call: Call, self: Any, start_dim: int = 0, end_dim: int = -1) -> An
     return self.reshape(*self.shape[:first], prod(self.shape[first : last + 1]), *self.shape[last + 1 :])
 
 
-@aten("unflatten", view=True)
+@aten("unflatten", shares=part)
 def _unflatten(call: Call, self: Any, dim: int, sizes: list[int]) -> Any:
     k, parts = dim % self.ndim, list(sizes)
     if -1 in parts:
@@ -44,56 +56,56 @@ def _unflatten(call: Call, self: Any, dim: int, sizes: list[int]) -> Any:
     return self.reshape(*self.shape[:k], *parts, *self.shape[k + 1 :])
 
 
-@aten("permute", view=True)
+@aten("permute", shares=part)
 def _permute(call: Call, self: Any, dims: list[int]) -> Any:
     return self.transpose(tuple(d % self.ndim for d in dims)) if self.ndim else self
 
 
-@aten("transpose", "swapaxes", "swapdims", view=True)
+@aten("transpose", "swapaxes", "swapdims", shares=part)
 def _transpose(call: Call, self: Any, dim0: int = 0, dim1: int = 0, axis0: int = 0, axis1: int = 0) -> Any:
     return self.swapaxes(dim0 or axis0, dim1 or axis1) if self.ndim else self
 
 
-@aten("t", "numpy_T", view=True)
+@aten("t", "numpy_T", shares=part)
 def _t(call: Call, self: Any) -> Any:
     return self.T if self.ndim > 1 else self
 
 
-@aten("mT", "adjoint", view=True)
+@aten("mT", "adjoint", shares=part)
 def _matrix_transpose(call: Call, self: Any) -> Any:
     return self.swapaxes(-1, -2)
 
 
-@aten("movedim", "moveaxis", view=True)
+@aten("movedim", "moveaxis", shares=part)
 def _movedim(call: Call, self: Any, source: Any, destination: Any) -> Any:
     return np.moveaxis(self, source, destination)
 
 
-@aten("squeeze", view=True)
+@aten("squeeze", shares=part)
 def _squeeze(call: Call, self: Any, dim: Any = None) -> Any:
     given = range(self.ndim) if dim is None else dim if isinstance(dim, list) else [dim]
     gone = {d % self.ndim for d in given if self.ndim}
     return self.reshape(tuple(n for k, n in enumerate(self.shape) if n != 1 or k not in gone))
 
 
-@aten("unsqueeze", view=True)
+@aten("unsqueeze", shares=part)
 def _unsqueeze(call: Call, self: Any, dim: int) -> Any:
     return self.expand_dims(dim % (self.ndim + 1))
 
 
-@aten("expand", view=True)
+@aten("expand", shares=part)
 def _expand(call: Call, self: Any, size: list[int], implicit: bool = False) -> Any:
     new = len(size) - self.ndim
     own = [1] * new + list(self.shape)
     return self.broadcast_to(tuple(m if n == -1 else n for n, m in zip(size, own)))
 
 
-@aten("expand_as", view=True)
+@aten("expand_as", shares=part)
 def _expand_as(call: Call, self: Any, other: Any) -> Any:
     return self.broadcast_to(other.shape)
 
 
-@aten("broadcast_to", view=True)
+@aten("broadcast_to", shares=part)
 def _broadcast_to(call: Call, self: Any, size: list[int]) -> Any:
     return _expand(call, self, size)
 
@@ -125,22 +137,22 @@ def _vstack(call: Call, tensors: list[Any]) -> Any:
     return concat(alike(*[x if x.ndim > 1 else x.reshape(1, -1) for x in tensors]), axis=0)
 
 
-@aten("split", "split_with_sizes", view=True)
+@aten("split", "split_with_sizes", shares=part)
 def _split(call: Call, self: Any, split_size: Any = None, split_sizes: Any = None, dim: int = 0) -> Any:
     return list(self.split(split_sizes if split_size is None else split_size, dim))
 
 
-@aten("chunk", view=True)
+@aten("chunk", shares=part)
 def _chunk(call: Call, self: Any, chunks: int, dim: int = 0) -> Any:
     return list(self.chunk(chunks, dim))
 
 
-@aten("tensor_split", view=True)
+@aten("tensor_split", shares=part)
 def _tensor_split(call: Call, self: Any, sections: Any = None, indices: Any = None, dim: int = 0) -> Any:
     return list(np.array_split(self, sections if indices is None else indices, axis=dim))
 
 
-@aten("unbind", view=True)
+@aten("unbind", shares=part)
 def _unbind(call: Call, self: Any, dim: int = 0) -> Any:
     return list(self.unbind(dim))
 
@@ -149,19 +161,19 @@ def _at(x: Any, axis: int, item: Any) -> Any:
     return x[(slice(None),) * (axis % x.ndim) + (item,)]
 
 
-@aten("select", view=True)
+@aten("select", shares=part)
 def _select(call: Call, self: Any, dim: int, index: int) -> Any:
     return _at(self, dim, index)
 
 
-@aten("slice", view=True)
+@aten("slice", shares=part)
 def _slice(
     call: Call, self: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Any:
     return _at(self, dim, slice(start, end, step))
 
 
-@aten("narrow", view=True)
+@aten("narrow", shares=part)
 def _narrow(call: Call, self: Any, dim: int, start: int, length: int) -> Any:
     return self.narrow(dim, start, length)
 
@@ -263,7 +275,7 @@ def _triu(call: Call, self: Any, diagonal: int = 0) -> Any:
     return self.triu(diagonal)
 
 
-@aten("diagonal", view=True)
+@aten("diagonal", shares=part)
 def _diagonal(call: Call, self: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     return np.diagonal(self, offset, dim1, dim2)
 
@@ -273,13 +285,31 @@ def _meshgrid(call: Call, tensors: list[Any], indexing: Any = "ij") -> Any:
     return list(np.meshgrid(*tensors, indexing=indexing))
 
 
-@aten("unfold", view=True)
+@aten("unfold", shares=part)
 def _unfold(call: Call, self: Any, dimension: int, size: int, step: int) -> Any:
     """Windows along an axis; what is in one becomes the last axis."""
     axis = dimension % self.ndim
     starts = np.arange(0, self.shape[axis] - size + 1, step)
     found = _at(self, axis, starts[:, None] + np.arange(size))
     return np.moveaxis(found, axis + 1, -1)
+
+
+@aten("as_strided", shares=part)
+def _as_strided(
+    call: Call, self: Any, size: list[int], stride: list[int], storage_offset: int | None = None
+) -> Any:
+    """Elements at a distance from each other in the memory of a tensor that is laid out by rows."""
+    if not call.by_rows():
+        raise call.refuse("the memory of a tensor that is not laid out by rows from its start")
+    first, count = storage_offset or 0, prod(self.shape)
+    if min(first, 0, *size, *stride) < 0:
+        raise call.refuse("negative sizes or strides")
+    last = first + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
+    if prod(size) and last >= count:
+        raise call.refuse(f"element {last} of {count}")
+    terms = [str(first), *(f"{s}*i{k}" for k, s in enumerate(stride))]
+    at, t = [" + ".join(terms)], self.dtype
+    return operator_texts.taken((count,), at, tuple(size), t)(self.reshape(-1))
 
 
 @aten("slice_scatter")
@@ -292,18 +322,12 @@ def _slice_scatter(
     end: int | None = None,
     step: int = 1,
 ) -> Any:
-    return _with(self, dim, slice(start, end, step), src)
+    return put(self, dim, slice(start, end, step), src)
 
 
 @aten("select_scatter")
 def _select_scatter(call: Call, self: Any, src: Any, dim: int, index: int) -> Any:
-    return _with(self, dim, index, src)
-
-
-def _with(x: Any, dim: int, item: Any, value: Any) -> Any:
-    new: Symbolic = x.own()
-    new[(slice(None),) * (dim % x.ndim) + (item,)] = value.astype(x.dtype)
-    return new
+    return put(self, dim, index, src)
 
 
 @aten("diff")
@@ -311,7 +335,7 @@ def _diff(call: Call, self: Any, n: int = 1, dim: int = -1, prepend: Any = None,
     return np.diff(self, n, dim, *((prepend,) if append is None else (prepend, append)))
 
 
-@aten("atleast_1d")
+@aten("atleast_1d", shares=part)
 def _at_least_one_axis(call: Call, self: Any) -> Any:
     return self if self.ndim else self.reshape(1)
 

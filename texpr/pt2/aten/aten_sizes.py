@@ -117,7 +117,8 @@ def _run(call: Call, graph: Any, values: list[Any]) -> list[Any]:
         raise call.refuse("its second argument is no graph")
     names = [n.name for n in graph.inputs]
     flat = [v for x in values for v in (x if isinstance(x, list) else [x])]
-    return call.run.graph(graph, dict(zip(names, flat, strict=True)))
+    inner = dict(zip(names, flat, strict=True))
+    return call.run.inside(inner).graph(graph, inner)
 
 
 def _stopped(x: Any) -> Any:
