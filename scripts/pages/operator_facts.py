@@ -59,7 +59,7 @@ def in_onnx(name: str) -> str:
     """The operators of ONNX that `tx.onnx.save` writes for the first case of the tests."""
     case = FIRST.get(name)
     if case is None:
-        return "none: it draws random numbers."
+        return "integer operators, which give the numbers of the seed."
     arrays = case.arrays(case.dtypes[0])
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "m.onnx"

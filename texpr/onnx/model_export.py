@@ -29,7 +29,7 @@ from texpr.onnx.model_errors import UnsupportedOp
 from texpr.onnx.onnx_package import library
 from texpr.onnx.values import Known
 from texpr.onnx.writing.dims import Named, find_named, name_dims, named_shape
-from texpr.onnx.writing.graph import OLDEST_WRITTEN, Graph, Inexpressible, Value, known
+from texpr.onnx.writing.graph import OLDEST_WRITTEN, Body, Graph, Inexpressible, Value, Written, known
 from texpr.onnx.writing.layers import call
 from texpr.support.errors import CallError, ResourceError
 from texpr.support.files import write_file
@@ -259,7 +259,7 @@ class _Captured:
             for n, a in arrays.items()
             if n not in self.graph.variables
         ]
-        nodes += [onnx.helper.make_node(n.op, n.inputs, n.outputs, **n.attributes) for n in self.graph.nodes]
+        nodes += [_node(onnx, n, not named) for n in self.graph.nodes]
         data = [a for n, a in arrays.items() if n in self.graph.variables]
         graph = onnx.helper.make_graph(nodes, "model", infos, results, data)
         sets = [onnx.helper.make_opsetid("", opset)]
@@ -269,6 +269,29 @@ class _Captured:
             producer_name=PRODUCER,
             ir_version=onnx.helper.find_min_ir_version_for(sets),
         )
+
+
+def _node(onnx: Any, n: Written, fixed: bool) -> Any:
+    """A node of a model, with the graphs of its bodies.
+
+    Args:
+        fixed: true if no extent keeps a name.
+    """
+    attributes = {k: _body(onnx, a, fixed) if isinstance(a, Body) else a for k, a in n.attributes.items()}
+    return onnx.helper.make_node(n.op, n.inputs, n.outputs, **attributes)
+
+
+def _body(onnx: Any, body: Body, fixed: bool) -> Any:
+    infos = [
+        [
+            onnx.helper.make_tensor_value_info(
+                v.name, TO_ONNX[v.dtype], v.shape if fixed else [None] * len(v.shape)
+            )
+            for v in values
+        ]
+        for values in (body.inputs, body.outputs)
+    ]
+    return onnx.helper.make_graph([_node(onnx, n, fixed) for n in body.nodes], "body", *infos)
 
 
 def _result(value: object, capture: Capture) -> Symbolic:

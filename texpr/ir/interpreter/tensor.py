@@ -166,7 +166,7 @@ def reads(unit: Equation | Invoke) -> dict[Tensor, None]:
     return dict.fromkeys(node.tensor for node in walk(unit) if isinstance(node, Read))
 
 
-def _cycle(needs: list[set[int]], waiting: set[int]) -> set[int]:
+def cycle(needs: list[set[int]], waiting: set[int]) -> set[int]:
     """A cycle among waiting equations that depends on nothing else that waits."""
     reach = {unit: _reachable(unit, needs, waiting) for unit in waiting}
     smallest = min((unit for unit in waiting if unit in reach[unit]), key=lambda unit: len(reach[unit]))
@@ -209,7 +209,7 @@ class _Run:
             for unit in ready:
                 self.unit(self.program.equations[unit])
             if not ready:
-                ready = sorted(_cycle(needs, waiting))
+                ready = sorted(cycle(needs, waiting))
                 self.recurrence([self.program.equations[unit] for unit in ready])
             waiting -= set(ready)
 

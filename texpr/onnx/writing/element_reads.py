@@ -104,11 +104,8 @@ class Reader:
         if mode:
             for k, (i, n) in enumerate(zip(indices, x.shape)):
                 folded[k], far = self.inside(i, n, mode)
-                missing = (
-                    far
-                    if missing is None or far is None
-                    else self.scalars.apply("Or", missing, far, dtype=BOOL)
-                )
+                if far is not None:
+                    missing = far if missing is None else self.scalars.apply("Or", missing, far, dtype=BOOL)
         dynamic = [k for k, i in enumerate(folded) if i.array is None]
         axes = [[a for a, n in enumerate(i.shape) if n != 1] for i in folded]
         alone = len({a for found in axes for a in found}) == sum(map(len, axes))

@@ -54,13 +54,63 @@ class Written:
     attributes: dict[str, Any]
     shapes: tuple[tuple[int, ...], ...]
 
+    @property
+    def uses(self) -> set[str]:
+        """Names of what it reads, its body too."""
+        found = set(filter(None, self.inputs))  # those that are there
+        for a in self.attributes.values():
+            if isinstance(a, Body):
+                found |= a.uses
+        return found
+
+    @property
+    def unshaped(self) -> Written:
+        """What it is for tensors of any extents."""
+        inner = {k: a.unshaped for k, a in self.attributes.items() if isinstance(a, Body)}
+        return replace(self, attributes={**self.attributes, **inner}, shapes=())
+
     def renamed(self, old: str, new: str) -> Written:
         """With another name for a tensor."""
 
         def named(names: Sequence[str]) -> tuple[str, ...]:
             return tuple(new if n == old else n for n in names)
 
-        return replace(self, inputs=named(self.inputs), outputs=named(self.outputs))
+        inner = {k: a.renamed(old, new) for k, a in self.attributes.items() if isinstance(a, Body)}
+        return replace(
+            self,
+            inputs=named(self.inputs),
+            outputs=named(self.outputs),
+            attributes={**self.attributes, **inner},
+        )
+
+
+@frozen
+class Body:
+    """The graph that a loop runs. It may read the names of the graph around it, where its constants
+    are, too.
+
+    Attributes:
+        inputs, outputs: name, shape and dtype of each.
+    """
+
+    nodes: tuple[Written, ...]
+    inputs: tuple[Value, ...]
+    outputs: tuple[Value, ...]
+
+    @property
+    def uses(self) -> set[str]:
+        """Names that its nodes read; its own are among them."""
+        return set().union(*(n.uses for n in self.nodes))
+
+    @property
+    def unshaped(self) -> Body:
+        """What it is for tensors of any extents."""
+        inputs, outputs = (tuple(replace(v, shape=()) for v in w) for w in (self.inputs, self.outputs))
+        return Body(tuple(n.unshaped for n in self.nodes), inputs, outputs)
+
+    def renamed(self, old: str, new: str) -> Body:
+        """With another name for a tensor of the graph around it."""
+        return replace(self, nodes=tuple(n.renamed(old, new) for n in self.nodes))
 
 
 class Inexpressible(CallError):
@@ -95,6 +145,27 @@ class Graph:
         self._constants: dict[tuple, str] = {}
         self._reshaped: dict[str, Value] = {}
         self._renamed: dict[str, str] = {}
+
+    def inside(self) -> Graph:
+        """A graph that a node of this one runs: its own nodes, and the constants of this one."""
+        found = Graph(())
+        found.initializers, found.variables, found.sizes = self.initializers, self.variables, self.sizes
+        found._used, found._constants = self._used, self._constants
+        found._reshaped = dict(self._reshaped)
+        return found
+
+    def body(self, inputs: Sequence[Value], results: Sequence[Value]) -> Body:
+        """What was added, as the body of a node; only what the results need is kept."""
+        outputs = []
+        for r in results:
+            name = self.reference(r)
+            own = any(name in n.outputs for n in self.nodes) and name not in [o.name for o in outputs]
+            if not own:
+                name = self.name("same")
+                self.nodes.append(Written("Identity", (self.reference(r),), (name,), {}, (r.shape,)))
+            outputs.append(replace(r, name=name, array=None))
+        nodes, _ = _needed(self.nodes, {o.name for o in outputs})
+        return Body(tuple(nodes), tuple(inputs), tuple(outputs))
 
     def name(self, wish: str) -> str:
         """A name that nothing has yet."""
@@ -216,12 +287,7 @@ class Graph:
 
     def prune(self, results: Sequence[str]) -> None:
         """Drop nodes and initializers that no result needs."""
-        wanted, kept = set(results), []
-        for n in reversed(self.nodes):
-            if wanted & set(n.outputs):
-                wanted.update(filter(None, n.inputs))  # those that are there
-                kept.append(n)
-        self.nodes = kept[::-1]
+        self.nodes, wanted = _needed(self.nodes, set(results))
         self.initializers = {name: v for name, v in self.initializers.items() if name in wanted}
         self.sizes &= wanted
 
@@ -231,6 +297,16 @@ class Graph:
             return x
         exact = {} if small(dtype) is None else {"saturate": 0}
         return self.add("Cast", [x], x.shape, dtype, to=TO_ONNX[dtype], **exact)
+
+
+def _needed(nodes: Sequence[Written], wanted: set[str]) -> tuple[list[Written], set[str]]:
+    """The nodes that these names need, and all names that are needed then."""
+    kept = []
+    for n in reversed(nodes):
+        if wanted & set(n.outputs):
+            wanted |= n.uses
+            kept.append(n)
+    return kept[::-1], wanted
 
 
 def numbers(values: np.ndarray, dtype: DType) -> Known:

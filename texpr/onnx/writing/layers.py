@@ -15,6 +15,7 @@ from texpr.ir.dtypes import I32, I64, DType
 from texpr.ir.shapes import caller_shape
 from texpr.ir.tensor import Program
 from texpr.onnx.writing.graph import Graph, Inexpressible, Value, known
+from texpr.onnx.writing.order_nodes import ordered
 from texpr.onnx.writing.structure import written
 from texpr.support.frozen_dataclass import frozen
 
@@ -89,7 +90,7 @@ def call(graph: Graph, operator: Op | None, program: Program, args: Sequence[Val
     if (
         name not in RULES
         or operator is not getattr(ops, name)
-        or not (program.outputs[0].dtype.is_float or name in _RUNNING)
+        or not (program.outputs[0].dtype.is_float or name in _RUNNING or name in _ORDERED)
     ):
         return written(graph, program, args)
     sizes, packs = bind_call(program, [a.shape for a in args])
@@ -301,6 +302,24 @@ def _running_sum(c: Invoked) -> list[Value]:
         **_RUNNING[c.name],
     )
     return [found if wide is x else g.cast(found, x.dtype)]
+
+
+_ORDERED = {
+    "sort": False,
+    "sort_descending": True,
+    "argsort": False,
+    "argsort_descending": True,
+    "topk": True,
+}
+"""Orders along the last axis, of integers too, and whether the largest elements come first."""
+
+
+@rule(*_ORDERED, onnx="TopK")
+def _order(c: Invoked) -> list[Value]:
+    g, count = c.graph, c.constants.get("k")
+    number = None if count is None else g.integers(count)
+    found = ordered(g, c.inputs["X"], number, c.shapes[0][-1], _ORDERED[c.name])
+    return list(found) if c.name == "topk" else [found[c.name.startswith("arg")]]
 
 
 _RECURRENT = {

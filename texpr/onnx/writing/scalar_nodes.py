@@ -292,7 +292,7 @@ class Scalars:
         )
         return self.apply("Where", endless, self.number(np.inf, x), found)
 
-    def _complement(self, x: Value) -> Value:
+    def complement(self, x: Value) -> Value:
         """erfc(x), of which 1 - erf(x) loses the digits: exp(-a^2) (1 + s P(s - 1)) / (1 + 2 a) of a = |x| and s = 2 a / (a + 4).
 
         Shepherd and Laframboise, Chebyshev Approximation of (1 + 2x) exp(x^2) erfc x, Mathematics
@@ -301,7 +301,7 @@ class Scalars:
         one, a = self.number(1, x), self.apply("Min", self.apply("Abs", x), self.number(30, x))
         double = self.apply("Add", a, a)
         s = self.apply("Div", double, self.apply("Add", a, self.number(4, x)))
-        curve = self._polynomial(self.apply("Sub", s, one), ERFCX_F64 if x.dtype == F64 else ERFCX_SHORT)
+        curve = self.polynomial(self.apply("Sub", s, one), ERFCX_F64 if x.dtype == F64 else ERFCX_SHORT)
         ratio = self.apply(
             "Div", self.apply("Add", self.apply("Mul", s, curve), one), self.apply("Add", double, one)
         )
@@ -310,7 +310,7 @@ class Scalars:
         found = self.apply("Where", below, self.apply("Sub", self.number(2, x), found), found)
         return self.apply("Where", self.apply("IsNaN", x, dtype=BOOL), x, found)
 
-    def _polynomial(self, x: Value, coefficients: Sequence[float]) -> Value:
+    def polynomial(self, x: Value, coefficients: Sequence[float]) -> Value:
         """The coefficient of the highest power comes last."""
         found = self.number(coefficients[-1], x)
         for c in coefficients[-2::-1]:
@@ -327,7 +327,7 @@ class Scalars:
     def _truncated(self, x: Value) -> Value:
         return self.apply("Mul", self.apply("Sign", x), self.apply("Floor", self.apply("Abs", x)))
 
-    def _signed(self, x: Value, y: Value) -> Value:
+    def signed(self, x: Value, y: Value) -> Value:
         """|x| with the sign of y, that of -0 from 1 / y."""
         inverse = self.apply("Reciprocal", y)
         below = self.apply(
@@ -351,10 +351,10 @@ _FORMULAS: dict[str, Callable[..., Value]] = {
     ),
     "hypot": Scalars._length,
     "rsqrt": lambda s, x: s.apply("Reciprocal", s.apply("Sqrt", x)),
-    "erfc": Scalars._complement,
+    "erfc": Scalars.complement,
     "trunc": Scalars._truncated,
     "fmod": lambda s, x, y: s.apply("Mod", x, y, fmod=1),
-    "copysign": Scalars._signed,
+    "copysign": Scalars.signed,
     "isfinite": Scalars._finite,
     "fma": lambda s, x, y, z: s.apply("Add", s.apply("Mul", x, y), z),
     "detach": lambda s, x: x,

@@ -5,27 +5,33 @@ affine, clamped or computed places.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 
 import numpy as np
 
+from texpr import poly
 from texpr.graph.capture.capture import bind_call
-from texpr.ir.dtypes import BOOL
+from texpr.ir.dtypes import BOOL, I64
 from texpr.ir.expr import Axis, Call, Expr, Mul, Node, Read, Reduce, Tensor, Var, index
 from texpr.ir.extern import is_extern
 from texpr.ir.interpreter.arithmetic import quiet
 from texpr.ir.interpreter.evaluate import Buffer, Points, evaluate
 from texpr.ir.interpreter.random import RANDOM
-from texpr.ir.interpreter.tensor import dependences
+from texpr.ir.interpreter.tensor import cycle, dependences
 from texpr.ir.shapes import caller_shape, evaluate_size
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import children, tensors
 from texpr.onnx.writing.element_reads import Reader
 from texpr.onnx.writing.graph import Graph, Inexpressible, Value, known
+from texpr.onnx.writing.integer_bits import drawn, shifted
+from texpr.onnx.writing.loop_equations import Chosen, number_of
+from texpr.onnx.writing.order_nodes import ORDERS
 from texpr.onnx.writing.piecewise import Piece, joined
+from texpr.onnx.writing.recurrence_nodes import begun, order_in_loops, row_written, span_of
 from texpr.onnx.writing.reduction_nodes import Reducer
 from texpr.onnx.writing.scalar_nodes import Scalars
 from texpr.onnx.writing.scatter import scattered
+from texpr.onnx.writing.special_functions import SPECIAL
 from texpr.passes.tensor.fix_sizes import specialize
 from texpr.passes.tensor.inline_calls import expand_packs
 from texpr.support.frozen_dataclass import frozen
@@ -41,7 +47,9 @@ def written(graph: Graph, program: Program, args: Sequence[Value]) -> list[Value
         Inexpressible: ONNX has no operators for it.
     """
     if is_extern(program):
-        raise Inexpressible("code from outside of the language")
+        if program.name not in ORDERS:
+            raise Inexpressible("code from outside of the language")
+        return [ORDERS[program.name](graph, args)]
     sizes, packs = bind_call(program, [a.shape for a in args])
     shapes = [caller_shape(t, sizes, packs) for t in program.outputs]
     concrete = specialize(expand_packs(program, {v: tuple(map(index, s)) for v, s in packs.items()}), sizes)
@@ -67,9 +75,11 @@ class Equations:
         while waiting:
             ready = [k for k in sorted(waiting) if not needs[k] & waiting]
             if not ready:
-                raise Inexpressible("a recurrence")
-            for k in ready:
-                self._unit(self.program.equations[k])
+                ready = cycle(needs, waiting)
+                self._recurrence(sorted(ready))
+            else:
+                for k in ready:
+                    self._unit(self.program.equations[k])
             waiting -= set(ready)
         return [self.value(t) for t in self.program.outputs]
 
@@ -96,6 +106,58 @@ class Equations:
         ):
             self._scattered(unit, scope, value, places)
 
+    def _recurrence(self, group: Sequence[int]) -> None:
+        """Equations that need themselves or each other."""
+        order = order_in_loops(self.program, group)
+        members = [e for k in group if isinstance(e := self.program.equations[k], Equation)]
+        targets = dict.fromkeys(e.target for e in members)
+        for t in tensors(*members):
+            if t not in targets:  # the body of a loop finds it complete
+                self.value(t)
+        for t in targets:
+            if t not in self.values:
+                self.values[t] = begun(self.graph, self.pieces.pop(t, []), t)
+        for part in order:
+            self._part(part, [])
+
+    def _part(self, part: poly.Order, loops: Sequence[tuple[poly.Loop, Expr]]) -> None:
+        """What an iteration of loops runs."""
+        if not isinstance(part, int):
+            return self._loop(part, loops)
+        equation, given = self.program.equations[part], {}
+        assert isinstance(equation, Equation)
+        for loop, now in loops:
+            equation = Chosen(loop.times[part], now, span_of(self.program, loop)).settled(equation, given)
+        scope = Scope.of(self, equation.axes)
+        value, places = scope.convert(equation.value), [scope.convert(i) for i in equation.indices]
+        if equation.guard is None and equation.update is None:
+            found = row_written(
+                scope.scalars, self.values[equation.target], value, places, scope.exists(equation)
+            )
+            if found is not None:
+                self.values[equation.target] = found
+                return None
+        return self._scattered(equation, scope, value, places)
+
+    def _loop(self, loop: poly.Loop, around: Sequence[tuple[poly.Loop, Expr]]) -> None:
+        first, end = span_of(self.program, loop)
+        if first >= end:
+            return
+        states = list(dict.fromkeys(t for k in loop.times for t in self.program.equations[k].targets))
+        inner = self.graph.inside()
+        turn, go = Value(inner.name("turn"), (), I64), Value(inner.name("go"), (), BOOL)
+        carried = [replace(self.values[t], name=inner.name("carried"), array=None) for t in states]
+        tensor, now = number_of("now")
+        place = inner.add("Add", [turn, known(np.array(first), I64)], (), I64) if first else turn
+        body = Equations(inner, self.program, {**self.values, **dict(zip(states, carried)), tensor: place})
+        for part in loop.body:
+            body._part(part, (*around, (loop, now)))
+        made = inner.body([turn, go, *carried], [go, *(body.values[t] for t in states)])
+        rounds, always = known(np.array(end - first), I64), known(np.array(True), BOOL)
+        given = [rounds, always, *(self.values[t] for t in states)]
+        found = self.graph.several("Loop", given, [(v.shape, v.dtype) for v in carried], body=made)
+        self.values.update(zip(states, found))
+
     def _in_a_box(self, unit: Equation, scope: Scope, value: Value, places: Sequence[Value]) -> bool:
         """True if an equation defines a box, or updates a whole tensor; it is written then."""
         if unit.update is not None:
@@ -114,10 +176,7 @@ class Equations:
         return True
 
     def _scattered(self, unit: Equation, scope: Scope, value: Value, places: Sequence[Value]) -> None:
-        mask = None if scope.mask is None else known(scope.mask, BOOL)
-        if unit.where is not None:
-            where = scope.convert(unit.where)
-            mask = where if mask is None else scope.scalars.apply("And", mask, where, dtype=BOOL)
+        mask = scope.exists(unit)
         before = self.value(unit.target) if unit.target in self.pieces or unit.target in self.values else None
         shape, mode = _flat(unit.target), unit.guard.mode if unit.guard else ""
         self.values[unit.target] = scattered(
@@ -182,6 +241,14 @@ class Scope:
     def graph(self) -> Graph:
         return self.equations.graph
 
+    def exists(self, unit: Equation) -> Value | None:
+        """Which instances of an equation there are; None for all."""
+        mask = None if self.mask is None else known(self.mask, BOOL)
+        if unit.where is None:
+            return mask
+        where = self.convert(unit.where)
+        return where if mask is None else self.scalars.apply("And", mask, where, dtype=BOOL)
+
     def _decided(self, e: Node) -> bool:
         """True if no data decide the value of an expression."""
         return all(self.equations.value(t).array is not None for t in tensors(e))
@@ -225,10 +292,10 @@ class Scope:
         return self.done[id(e)]
 
     def _value(self, e: Expr) -> Value:
-        if isinstance(e, Call) and e.function in RANDOM:
-            raise Inexpressible("random numbers")
         if (found := self._static(e)) is not None:
             return known(found, e.dtype)
+        if isinstance(e, Call) and (found := self._called(e)) is not None:
+            return found
         if isinstance(e, Read):
             guard = e.guard
             outside = None if guard is None or guard.value is None else self.done[id(guard.value)]
@@ -243,6 +310,15 @@ class Scope:
         if isinstance(e, Reduce):
             return self._reduced(e)
         return self.scalars.node(e, [self.done[id(c)] for c in children(e)])
+
+    def _called(self, e: Call) -> Value | None:
+        """A function that is no operator of ONNX's and no short formula; None for others."""
+        args = [self.done[id(c)] for c in e.args]
+        if e.function in RANDOM:
+            return drawn(self.scalars, e.function, e.dtype, args[0], args[1:])
+        if e.function in ("shl", "shr"):
+            return shifted(self.scalars, *args, left=e.function == "shl")
+        return SPECIAL[e.function](self.scalars, *args) if e.function in SPECIAL else None
 
     def _reduced(self, e: Reduce) -> Value:
         inner = self.inside(e.axes)
