@@ -34,7 +34,8 @@ SUBJECTS = {
     "ngrams": "Counts of sequences",
     "random_nodes": "Random numbers",
     "control": "Control flow, sequences, optionals",
-    "ml": "ai.onnx.ml",
+    "ml": "Features of ai.onnx.ml",
+    "ml_models": "Linear models and support vectors of ai.onnx.ml",
     "tree_ensembles": "Trees of ai.onnx.ml",
     "training_operators": "ai.onnx.preview.training",
 }

@@ -235,22 +235,73 @@ def test_subgraphs_that_are_nested_too_deep_are_refused():
         tx.onnx.load(model(list(inner.node), [("x", [2]), ("c", [], TensorProto.BOOL)], [("y", [2])]))
 
 
-@pytest.mark.parametrize("location", ["../secret", "/etc/hostname", "m/../../x", "missing.bin", "link"])
-def test_data_outside_of_the_models_folder_is_refused(tmp_path, location):
+@pytest.mark.parametrize(
+    ("location", "words"),
+    [
+        ("../secret", "are at `../secret`, outside of the model's folder"),
+        ("/etc/hostname", "are at `/etc/hostname`, outside of the model's folder"),
+        ("m/../../x", "are at `m/../../x`, outside of the model's folder"),
+        ("missing.bin", "are in `missing.bin`, which is not there"),
+        ("link", "are at `link`, a link to outside of the model's folder"),
+        ("", "have no place: ''"),
+        (".", "have no place: '.'"),
+        ("inner", "are in `inner`, which is no file"),
+    ],
+)
+def test_data_outside_of_the_models_folder_is_refused(tmp_path, location, words):
     (tmp_path / "secret").write_bytes(b"12345678")
     folder = tmp_path / "model"
     folder.mkdir()
     (folder / "link").symlink_to(tmp_path / "secret")
+    (folder / "inner").mkdir()
     made = with_tensor(lambda t: None)
     tensor = made.graph.initializer[0]
     tensor.ClearField("raw_data")
     tensor.data_location = TensorProto.EXTERNAL
     tensor.external_data.add(key="location", value=location)
     (folder / "m.onnx").write_bytes(made.SerializeToString())
-    with pytest.raises(tx.CheckpointError, match="cannot be read"):
+    with pytest.raises(tx.CheckpointError) as error:
         tx.onnx.load(folder / "m.onnx")
+    assert error.value.message == f"the values of the tensor `w` {words}"
     with pytest.raises(tx.CheckpointError, match="load the model by its path"):
         tx.onnx.load(made)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"offset": "9"}, "begin at byte 9 of `m.data`, which has 8"),
+        ({"offset": "-1"}, "have the offset '-1'"),
+        ({"offset": "1e3"}, "have the offset '1e3'"),
+        ({"length": "99999999999999999999"}, "are 99,999,999,999,999,999,999 bytes from byte 0"),
+        ({"length": "4"}, r"are 4 bytes, and \[2\] needs 8"),
+        ({"offset": "4"}, r"are 4 bytes, and \[2\] needs 8"),
+    ],
+)
+def test_places_outside_of_a_file_are_refused(tmp_path, given, words):
+    (tmp_path / "m.data").write_bytes(bytes(8))
+    made = with_tensor(lambda t: None)
+    tensor = made.graph.initializer[0]
+    tensor.ClearField("raw_data")
+    tensor.data_location = TensorProto.EXTERNAL
+    for key, value in {"location": "m.data", **given}.items():
+        tensor.external_data.add(key=key, value=value)
+    (tmp_path / "m.onnx").write_bytes(made.SerializeToString())
+    with pytest.raises(tx.CheckpointError, match=f"the values of the tensor `w` {words}"):
+        tx.onnx.load(tmp_path / "m.onnx")
+
+
+def test_values_that_many_tensors_share_are_bounded(tmp_path):
+    (tmp_path / "m.data").write_bytes(bytes(8))
+    made = with_tensor(lambda t: None)
+    del made.graph.initializer[:]
+    for k in range(9):
+        tensor = made.graph.initializer.add(name=f"w{k}" if k else "w", data_type=1, dims=[2])
+        tensor.data_location = TensorProto.EXTERNAL
+        tensor.external_data.add(key="location", value="m.data")
+    (tmp_path / "m.onnx").write_bytes(made.SerializeToString())
+    with pytest.raises(tx.ResourceError, match="need 72 bytes, and the files have 8"):
+        tx.onnx.load(tmp_path / "m.onnx")
 
 
 def test_data_of_which_another_folder_has_a_hard_link_are_refused(tmp_path):

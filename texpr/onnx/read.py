@@ -14,6 +14,7 @@ import numpy as np
 
 from texpr.onnx.converters import NEWEST, OLDEST, find
 from texpr.onnx.element_types import FROM_ONNX, bytes_in_file, name_of
+from texpr.onnx.external_values import check_external
 from texpr.onnx.large_values import (
     OTHER_VALUES,
     is_here,
@@ -92,7 +93,7 @@ def _parsed(source: Any) -> Any:
                 code="onnx",
                 help="keep its data in other files",
             )
-        return _without_copies(path, about.st_size) or onnx.load_model(path)
+        return _without_copies(path, about.st_size) or _with_external_values(path)
     except (OSError, ResourceError, CheckpointError):
         raise
     except TypeError:
@@ -113,6 +114,18 @@ def _without_copies(path: Path, size: int) -> Any:
         return None
     model = library().load_model_from_string(small)
     return None if any(map(_is_elsewhere, _all_tensors(model, list(all_nodes(model))))) else model
+
+
+def _with_external_values(path: Path) -> Any:
+    """The model of a file, with values from other files of its folder."""
+    onnx = library()
+    model = onnx.load_model(path, load_external_data=False)
+    elsewhere = [t for t in _all_tensors(model, list(all_nodes(model))) if t.data_location == EXTERNAL]
+    if elsewhere:
+        _check_texts(model)
+        check_external(elsewhere, path.parent)
+        onnx.external_data_helper.load_external_data_for_model(model, str(path.parent))
+    return model
 
 
 def _is_elsewhere(t: Any) -> bool:

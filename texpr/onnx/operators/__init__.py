@@ -8,6 +8,7 @@ from texpr.onnx.operators import (  # noqa: F401
     fourier,
     image_regions,
     ml,
+    ml_models,
     movement,
     neural,
     ngrams,

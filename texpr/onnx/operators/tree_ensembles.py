@@ -21,7 +21,7 @@ _MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BR
 _SIGNS = ("<=", "<", ">=", ">", "==", "!=")
 _MEMBER = len(_MODES)
 _AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
-_TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
+TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 
 _DESCEND = """op descend<T: float>(X: T[B, F], root: i64[R], feature: i64[K], split: T[K], mode: i64[K],
   missing: i64[K], yes: i64[K], no: i64[K]; D) -> Y: i64[B, R] require D >= 0 {
@@ -124,6 +124,15 @@ def transformed(node: Node, scores: Any, name: str) -> Any:
     return scores
 
 
+def labelled(node: Node, scores: Any, labels: list[int]) -> Any:
+    """The label of the largest score of each row."""
+    text = (
+        "op labelled<T: num>(S: T[N, C], L: i64[C]) -> Y: i64[N] { k[n] = argmax(c in 0..C: S[n, c]) "
+        "Y[n] = L[k[n] | clamp] }"
+    )
+    return written(text)(scores, node.run.tensor(Known.of(np.array(labels, np.int64))))
+
+
 @converter("TreeEnsemble", domain="ai.onnx.ml")
 def _ensemble(node: Node, x: Any) -> Any:
     mode = [int(v) for v in np.ravel(node.attr("nodes_modes").numbers())]
@@ -151,7 +160,7 @@ def _ensemble(node: Node, x: Any) -> Any:
     members = node.attr("membership_values")
     trees = _chained(node, trees, [] if members is None else np.ravel(members.numbers()).tolist())
     found = _walked(node, x, trees, _AGGREGATES[node.attr("aggregate_function", 1)])
-    return transformed(node, found, _TRANSFORMS[node.attr("post_transform", 0)])
+    return transformed(node, found, TRANSFORMS[node.attr("post_transform", 0)])
 
 
 def _with_leaves(
@@ -206,37 +215,86 @@ def _numbers(node: Node, name: str) -> list[float]:
     return list(node.attr(name) or []) if tensor is None else np.ravel(tensor.numbers()).tolist()
 
 
+@frozen
+class _Forest:
+    """Trees as versions 1 to 3 of the two older operators have them, and numbers that are added."""
+
+    trees: _Trees
+    base: list[float]
+
+    @staticmethod
+    def of(node: Node, side: str, targets: int) -> _Forest:
+        """Of the attributes of a node.
+
+        Args:
+            side: `target` or `class`, with which the names of attributes begin.
+        Raises:
+            CallError: lists of different lengths, nodes and targets that there are not.
+        """
+        keys = list(zip(node.attr("nodes_treeids") or [], node.attr("nodes_nodeids") or []))
+        place, count = {key: k for k, key in enumerate(keys)}, len(keys)
+        words, split = node.attr("nodes_modes") or [], _numbers(node, "nodes_values")
+        feature, missing = node.attr("nodes_featureids") or [], node.attr("nodes_missing_value_tracks_true")
+        children = [node.attr(f"nodes_{way}nodeids") or [] for way in ("true", "false")]
+        ends = list(zip(node.attr(f"{side}_treeids") or [], node.attr(f"{side}_nodeids") or []))
+        ids, values = node.attr(f"{side}_ids") or [], _numbers(node, f"{side}_weights")
+        missing = missing or [0] * count
+        lists = (place, words, split, feature, missing, *children)
+        if {len(v) for v in lists} != {count}:
+            raise node.refuse("its lists of nodes have different lengths, or a node is there twice")
+        known = all(w == "LEAF" or w in _MODES for w in words) and all(e in place for e in ends)
+        if not known or not len(ends) == len(ids) == len(values) or any(not 0 <= k < targets for k in ids):
+            raise node.refuse("it has modes, or weights of nodes or targets, that there are not")
+        leaf = [w == "LEAF" for w in words]
+        usual = next((_MODES.index(w) for w in words if w != "LEAF"), 0)
+        yes, no = (
+            [k if leaf[k] else place.get((keys[k][0], child), -1) for k, child in enumerate(way)]
+            for way in children
+        )
+        weights, has = np.zeros((count, targets)), np.zeros((count, targets), bool)
+        for end, k, value in zip(ends, ids, values):
+            weights[place[end], k] += value
+            has[place[end], k] = True
+        roots = list({tree: k for k, (tree, _) in reversed(list(enumerate(keys)))}.values())[::-1]
+        mode = [usual if w == "LEAF" else _MODES.index(w) for w in words]
+        feature = [0 if is_leaf else f for is_leaf, f in zip(leaf, feature)]
+        trees = _Trees(roots, feature, split, mode, list(missing), yes, no, weights, has)
+        base = _numbers(node, "base_values")
+        if len(base) not in (0, 1, targets):
+            raise node.refuse(f"{len(base)} base_values for {targets} results")
+        return _Forest(trees, base)
+
+    def scores(self, node: Node, x: Any, aggregate: str) -> Any:
+        """Of each row, for each target."""
+        given = x if x.dtype.is_float else x.astype(F32.name)
+        found = _walked(node, given, self.trees, aggregate)
+        if not self.base:
+            return found
+        return found + node.run.tensor(Known.of(np.array(self.base, numpy_dtype(given.dtype))))
+
+
 @converter("TreeEnsembleRegressor", domain="ai.onnx.ml")
 def _regressor(node: Node, x: Any) -> Any:
-    keys = list(zip(node.attr("nodes_treeids") or [], node.attr("nodes_nodeids") or []))
-    place, count, targets = {key: k for k, key in enumerate(keys)}, len(keys), node.attr("n_targets", 1)
-    words, split = node.attr("nodes_modes") or [], _numbers(node, "nodes_values")
-    feature, missing = node.attr("nodes_featureids") or [], node.attr("nodes_missing_value_tracks_true")
-    children = [node.attr(f"nodes_{side}nodeids") or [] for side in ("true", "false")]
-    ends = list(zip(node.attr("target_treeids") or [], node.attr("target_nodeids") or []))
-    ids, values = node.attr("target_ids") or [], _numbers(node, "target_weights")
-    if len({count, len(place), len(words), len(split), len(feature), *map(len, children)}) > 1:
-        raise node.refuse("its lists of nodes have different lengths, or a node is there twice")
-    known = all(w == "LEAF" or w in _MODES for w in words) and all(e in place for e in ends)
-    if not known or not len(ends) == len(ids) == len(values) or any(not 0 <= k < targets for k in ids):
-        raise node.refuse("it has modes, or weights of nodes or targets, that there are not")
-    leaf = [w == "LEAF" for w in words]
-    usual = next((_MODES.index(w) for w in words if w != "LEAF"), 0)
-    yes, no = (
-        [k if leaf[k] else place.get((keys[k][0], child), -1) for k, child in enumerate(side)]
-        for side in children
-    )
-    weights, has = np.zeros((count, targets)), np.zeros((count, targets), bool)
-    for end, k, value in zip(ends, ids, values):
-        weights[place[end], k] += value
-        has[place[end], k] = True
-    roots = list({tree: k for k, (tree, _) in reversed(list(enumerate(keys)))}.values())[::-1]
-    mode = [usual if w == "LEAF" else _MODES.index(w) for w in words]
-    feature = [0 if is_leaf else f for is_leaf, f in zip(leaf, feature)]
-    trees = _Trees(roots, feature, split, mode, list(missing or [0] * count), yes, no, weights, has)
-    given = x if x.dtype.is_float else x.astype("f32")
-    found = _walked(node, given, trees, node.word("aggregate_function", "SUM", "AVERAGE", "MIN", "MAX"))
-    base = _numbers(node, "base_values")
-    if base:
-        found = found + node.run.tensor(Known.of(np.array(base, numpy_dtype(given.dtype))))
-    return transformed(node, found, node.word("post_transform", *_TRANSFORMS)).astype(F32.name)
+    aggregate = node.word("aggregate_function", "SUM", "AVERAGE", "MIN", "MAX")
+    found = _Forest.of(node, "target", node.attr("n_targets", 1)).scores(node, x, aggregate)
+    return transformed(node, found, node.word("post_transform", *TRANSFORMS)).astype(F32.name)
+
+
+@converter("TreeEnsembleClassifier", domain="ai.onnx.ml")
+def _classifier(node: Node, x: Any) -> Any:
+    if node.attr("classlabels_strings"):
+        raise node.refuse("classlabels_strings are texts; texpr has tensors of numbers")
+    labels, transform = node.attr("classlabels_int64s") or [], node.word("post_transform", *TRANSFORMS)
+    if not labels or labels[1:] == [] and labels != [1]:
+        raise node.refuse(f"classlabels_int64s are {labels}")
+    scores = _Forest.of(node, "class", len(labels)).scores(node, x, "SUM").astype(F32.name)
+    used = set(node.attr("class_ids") or [])
+    if len(used) == 1:  # one score for two classes
+        own = scores[:, used.pop()].reshape(-1, 1)
+        other = each("other", "1 - {0}", own) if transform in ("NONE", "PROBIT") else -own
+        scores = ops.concat(other, own, axis=1)
+        labels = labels if len(labels) == 2 else [0, 1]
+    if len(labels) != scores.shape[1]:
+        raise node.refuse(f"{len(labels)} labels for {scores.shape[1]} scores")
+    scores = transformed(node, scores, transform)
+    return labelled(node, scores, labels), scores
