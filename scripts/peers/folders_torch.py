@@ -18,6 +18,41 @@ import numpy as np
 import torch
 import transformers as t
 
+ROTATIONS: dict[str, dict[str, Any]] = {
+    "linear": {"factor": 2.0},
+    "dynamic": {"factor": 2.0},
+    "llama3": {
+        "factor": 4.0,
+        "low_freq_factor": 1.0,
+        "high_freq_factor": 4.0,
+        "original_max_position_embeddings": 32,
+    },
+    "yarn": {"factor": 4.0, "original_max_position_embeddings": 32},
+}
+
+
+def rotated(kind: str) -> Any:
+    """Angles by a small Llama, whose heads have many pairs: texts of twice the usual length."""
+    sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
+    rotations = {"rope_type": kind, "rope_theta": 100.0, **ROTATIONS[kind]}
+    longest = 8 if kind == "dynamic" else 128
+    return t.LlamaForCausalLM(
+        t.LlamaConfig(**sizes, vocab_size=20, max_position_embeddings=longest, rope_parameters=rotations)
+    )
+
+
+def heads(sizes: dict[str, Any], tokens: Any, mask: Any) -> dict[str, tuple[Any, tuple, dict]]:
+    """BERT with its heads."""
+    config = t.BertConfig(**sizes, vocab_size=50, max_position_embeddings=12, num_labels=3)
+    classes = {
+        "masked": t.BertForMaskedLM,
+        "texts": t.BertForSequenceClassification,
+        "tokens": t.BertForTokenClassification,
+    }
+    found = {n: (c(config), (tokens,), {"attention_mask": mask}) for n, c in classes.items()}
+    two = t.BertConfig(**sizes, vocab_size=50, max_position_embeddings=12)
+    return found | {"answers": (t.BertForQuestionAnswering(two), (tokens,), {"attention_mask": mask})}
+
 
 def made() -> dict[str, tuple[Any, tuple, dict]]:
     """Networks, their arguments by place and by name."""
@@ -25,7 +60,12 @@ def made() -> dict[str, tuple[Any, tuple, dict]]:
     mask[1, 4:] = 0
     common = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 24}
     ends = {"bos_token_id": 1, "eos_token_id": 2}
+    small = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 12}
+    text = torch.randint(0, 20, (1, 16))
     return {
+        **{kind: (rotated(kind), (text,), {}) for kind in ROTATIONS},
+        **heads(small, tokens, mask),
+        "narrow": (t.LlamaForCausalLM(t.LlamaConfig(**small, vocab_size=50)).bfloat16(), (tokens,), {}),
         "gpt2": (
             t.GPT2LMHeadModel(
                 t.GPT2Config(n_embd=16, n_layer=2, n_head=4, vocab_size=50, n_positions=12, **ends)
@@ -71,7 +111,9 @@ def write(path: Path) -> None:
                 file.writestr(f"{name}/config.json", json.dumps(config))
             arrays: dict[str, Any] = {f"arg{k}": a.numpy() for k, a in enumerate(args)}
             arrays |= {f"named_{n}": a.numpy() for n, a in kwargs.items()}
-            arrays |= {f"result{k}": r.numpy() for k, r in enumerate(results) if isinstance(r, torch.Tensor)}
+            arrays |= {
+                f"result{k}": r.float().numpy() for k, r in enumerate(results) if isinstance(r, torch.Tensor)
+            }
             data = io.BytesIO()
             np.savez(data, **arrays)
             file.writestr(f"{name}.npz", data.getvalue())

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import resource
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +15,7 @@ import pytest
 import texpr as tx
 from texpr import nn
 
-pytest.importorskip("safetensors")
+safetensors = pytest.importorskip("safetensors.numpy")
 DATA = Path(__file__).parent / "folders.zip"
 BOUND = 1e-4
 
@@ -34,7 +36,11 @@ def calls(name: str):
     return args, named, results
 
 
-@pytest.mark.parametrize("name", ["gpt2", "llama", "bert", "vit"])
+ROTATED = ["linear", "dynamic", "llama3", "yarn"]
+HEADS = ["masked", "texts", "tokens", "answers"]
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama", "bert", "vit", *ROTATED, *HEADS])
 def test_results_are_those_of_transformers(name: str, folders: Path):
     args, named, results = calls(name)
     model = nn.load(folders / name)
@@ -43,6 +49,17 @@ def test_results_are_those_of_transformers(name: str, folders: Path):
     found = found if isinstance(found, tuple) else (found,)
     for f, r in zip(found, results, strict=True):
         np.testing.assert_allclose(f, r, BOUND, BOUND)
+
+
+def test_weights_of_16_bits_stay_so(folders: Path):
+    """A network in bf16: each result within its 8 bits, of numbers as large as the largest."""
+    (tokens,), _, (wanted,) = calls("narrow")
+    model = nn.load(folders / "narrow")
+    assert str(model.dtype) == "bf16" and model.state_dict()["lm_head.weight"].dtype.itemsize == 2
+    found = np.asarray(model(tokens), np.float32)
+    assert np.abs(found - wanted).max() < 2**-6 * np.abs(wanted).max()
+    wide = model.float()(tokens)
+    assert wide.dtype == np.float32 and np.abs(wide - wanted).max() < 2**-6 * np.abs(wanted).max()
 
 
 def test_names_are_those_of_transformers(folders: Path):
@@ -79,21 +96,136 @@ def test_unknown_networks_say_which_are_known(folders: Path):
     changed(place, architectures=["MambaForCausalLM"])
     assert refused(folders / "bert") == (
         f"error[checkpoint]: {place} is of the network 'MambaForCausalLM', which is not known\n"
-        "  help: known are GPT2LMHeadModel, LlamaForCausalLM, BertModel, ViTForImageClassification; "
-        "tx.onnx.load and tx.pt2.load read networks that are exported"
+        "  help: known are GPT2LMHeadModel, LlamaForCausalLM, BertModel, BertForMaskedLM, "
+        "BertForSequenceClassification, BertForTokenClassification, BertForQuestionAnswering, "
+        "ViTForImageClassification; tx.onnx.load and tx.pt2.load read networks that are exported"
     )
 
 
-def test_configurations_that_are_not_read(folders: Path):
+CONFIGURATIONS = {
+    "activation": ("bert", {"hidden_act": "relu"}, "hidden_act is 'relu', and BertModel is read for 'gelu'"),
+    "decoder": ("bert", {"is_decoder": True}, "is_decoder is True, and BertModel is read for False"),
+    "heads": ("bert", {"hidden_size": 17}, "hidden_size is 17, no multiple of num_attention_heads, 4"),
+    "heads of GPT-2": ("gpt2", {"n_head": 3}, "n_embd is 16, no multiple of n_head, 3"),
+    "shared": (
+        "llama",
+        {"num_key_value_heads": 3},
+        "num_attention_heads is 4, no multiple of num_key_value_heads, 3",
+    ),
+    "odd": ("llama", {"head_dim": 5}, "heads of 5 features cannot be rotated in pairs"),
+    "zero": ("vit", {"patch_size": 0}, "patch_size is 0, expected a number from 1 on"),
+    "negative": ("gpt2", {"n_layer": -1}, "n_layer is -1, expected a number from 1 on"),
+    "true": ("gpt2", {"n_head": True}, "n_head is True, expected a number from 1 on"),
+    "text": ("bert", {"vocab_size": "50"}, "vocab_size is '50', expected a number from 1 on"),
+    "half": ("bert", {"intermediate_size": 24.5}, "intermediate_size is 24.5, expected a number from 1 on"),
+    "large": ("llama", {"vocab_size": 1 << 40}, f"vocab_size is {1 << 40}, expected a number from 1 on"),
+    "layers": ("llama", {"num_hidden_layers": 10**9}, "num_hidden_layers is 1000000000, and the folder has"),
+    "epsilon": (
+        "bert",
+        {"layer_norm_eps": "small"},
+        "layer_norm_eps is 'small', expected a number from 0 on",
+    ),
+    "nan": ("llama", {"rms_norm_eps": float("nan")}, "rms_norm_eps is nan, expected a number from 0 on"),
+    "labels": ("vit", {"id2label": 7}, "object of type 'int' has no len()"),
+    "rotations": (
+        "llama",
+        {"rope_parameters": {"rope_type": "longrope"}},
+        "rope_type is 'longrope', and default, linear, dynamic, llama3, yarn are read",
+    ),
+    "factor": (
+        "llama",
+        {"rope_parameters": {"rope_type": "llama3"}},
+        "factor of rotations is None, expected a number above 0",
+    ),
+    "old": (
+        "llama",
+        {"rope_parameters": None, "rope_scaling": {"type": "linear", "factor": -2}},
+        "factor of rotations is -2, expected a number above 0",
+    ),
+    "list": ("llama", {"rope_parameters": [1]}, "rotations are [1], expected an object"),
+}
+
+
+@pytest.mark.parametrize("name, values, text", CONFIGURATIONS.values(), ids=CONFIGURATIONS)
+def test_configurations_that_are_not_read(folders: Path, name: str, values: dict, text: str):
+    place = folders / name / "config.json"
+    changed(place, **values)
+    assert refused(folders / name).startswith(f"error[checkpoint]: {place} does not fit: {text}")
+
+
+def test_configurations_without_sizes(folders: Path):
     place = folders / "bert" / "config.json"
-    changed(place, hidden_act="relu")
-    assert "hidden_act is 'relu', and BertModel is read for 'gelu'" in refused(folders / "bert")
-    changed(place, hidden_act="gelu", hidden_size=17)
-    assert refused(folders / "bert").startswith("error[")
-    place.write_text("{")
-    assert "is not valid JSON" in refused(folders / "bert")
-    changed(folders / "llama" / "config.json", rope_parameters={"rope_type": "llama3", "rope_theta": 1e4})
-    assert "rope_type is 'llama3', and 'default' is read" in refused(folders / "llama")
+    place.write_text('{"architectures": ["BertModel"]}')
+    assert refused(folders / "bert") == f"error[checkpoint]: {place} lacks 'hidden_size'"
+    place.write_text('{"architectures": [["BertModel"]]}')
+    assert "is of the network ['BertModel'], which is not known" in refused(folders / "bert")
+    for text in ("{", "[" * 100_000):
+        place.write_text(text)
+        assert "is not valid JSON" in refused(folders / "bert")
+
+
+def test_sizes_that_are_not_those_of_the_arrays(folders: Path):
+    """Nothing is allocated before they are compared: this network would have 10^17 weights."""
+    changed(folders / "gpt2" / "config.json", n_embd=1 << 28, vocab_size=1 << 28, n_inner=1 << 28)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    lines = refused(folders / "gpt2").splitlines()
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000
+    assert lines[0] == f"error[checkpoint]: the arrays of {folders / 'gpt2'} do not fit its config.json"
+    assert "    transformer.wte.weight is float32[50, 16], expected float32[268435456, 268435456]" in lines
+
+
+def weights(folder: Path, change: Callable[[dict[str, np.ndarray]], None]) -> None:
+    """Other arrays in a folder."""
+    arrays = safetensors.load_file(folder / "model.safetensors")
+    change(arrays)
+    safetensors.save_file(arrays, folder / "model.safetensors")
+
+
+def test_other_arrays(folders: Path):
+    weights(folders / "vit", lambda a: a.update({"vit.more": np.zeros(3, np.float32)}))
+    assert refused(folders / "vit").endswith("\n    unexpected: vit.more")
+    weights(folders / "gpt2", lambda a: a.update({k: v.astype(np.int64) for k, v in a.items()}))
+    assert "    transformer.ln_f.weight is int64[16], expected float32[16]\n" in refused(folders / "gpt2")
+
+
+def test_old_files_of_bert(folders: Path):
+    """Norms under their names in TensorFlow, heads that the network does not have."""
+
+    def old(arrays: dict[str, np.ndarray]) -> None:
+        for name in [n for n in arrays if "LayerNorm" in n]:
+            other = name.replace("weight", "gamma").replace("bias", "beta")
+            arrays[other] = arrays.pop(name)
+        arrays["cls.seq_relationship.bias"] = np.zeros(2, np.float32)
+        arrays["bert.pooler.dense.bias"] = np.zeros(8, np.float32)
+
+    before = nn.load(folders / "masked").state_dict()
+    weights(folders / "masked", old)
+    after = nn.load(folders / "masked").state_dict()
+    assert list(before) == list(after) and all(np.array_equal(before[n], after[n]) for n in before)
+
+
+def test_pickled_weights(folders: Path):
+    (folders / "bert" / "model.safetensors").rename(folders / "bert" / "pytorch_model.bin")
+    assert refused(folders / "bert") == (
+        f"error[checkpoint]: the weights of {folders / 'bert'} are pickled, and pickles run code that a file "
+        "brings along\n  help: transformers' save_pretrained(folder) writes safetensors"
+    )
+
+
+def test_indexes_that_lie(folders: Path):
+    folder = folders / "llama"
+    place = folder / "model.safetensors.index.json"
+    table = json.loads(place.read_text())["weight_map"]
+    first, *others = sorted(set(table.values()))
+    changed(place, weight_map={**table, "model.norm.weight": "model-9.safetensors"})
+    assert refused(folder) == f"error[checkpoint]: {place}: `model-9.safetensors` is not there"
+    changed(place, weight_map={**table, "model.more": first})
+    assert refused(folder) == f"error[checkpoint]: {folder / first} lacks `model.more`"
+    changed(place, weight_map={n: f for n, f in table.items() if f != first} | {"a": first})
+    assert refused(folder).endswith(f", and {place.name} does not say so")
+    changed(place, weight_map=[first])
+    assert refused(folder) == f"error[checkpoint]: {place} has no object `weight_map`"
+    assert others
 
 
 @pytest.mark.parametrize("file", ["../bert/model.safetensors", "/etc/passwd", ".."])

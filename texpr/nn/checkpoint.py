@@ -147,15 +147,18 @@ def read_arrays(path: str | Path) -> tuple[dict[str, np.ndarray], object]:
         raise _damaged(path, f"its metadata are not valid ({error})") from None
 
 
-def read_weights(path: str | Path) -> dict[str, np.ndarray]:
-    """All arrays of a file by name; those of a dtype that NumPy lacks as numbers.
+def read_weights(path: str | Path) -> tuple[dict[str, np.ndarray], set[str]]:
+    """All arrays of a file by name, and the names of their dtypes; arrays of a dtype that NumPy lacks
+    are numbers.
 
     Raises:
         CheckpointError: the file is damaged.
         MissingExtra: safetensors is not installed.
         OSError: the file cannot be read.
     """
-    return _arrays(_deserialized(path)[0], path)
+    entries, _ = _deserialized(path)
+    arrays = _arrays(entries, path)
+    return arrays, {_DTYPES[e["dtype"]] for e in entries.values()}
 
 
 def require_safetensors(purpose: str) -> Any:

@@ -15,6 +15,7 @@ from texpr.graph import Variable
 from texpr.graph.lazy.random_numbers import generator as generator
 from texpr.graph.lazy.random_numbers import manual_seed as manual_seed
 from texpr.ir.dtypes import stored
+from texpr.nn.core.bare_parameters import bare_dtype
 from texpr.support.errors import CallError
 from texpr.support.suggest import suggest_names
 from texpr.support.tracebacks import boundary
@@ -43,6 +44,8 @@ def uniform_(tensor: Filled, a: float = 0.0, b: float = 1.0) -> Filled:
         >>> bool((w.data >= 0).all() and (w.data < 1).all())
         True
     """
+    if bare_dtype.get() is not None:
+        return tensor
     return _fill(tensor, generator().uniform(a, b, tensor.shape))
 
 
@@ -58,6 +61,8 @@ def normal_(tensor: Filled, mean: float = 0.0, std: float = 1.0) -> Filled:
         >>> w.shape
         (2, 3)
     """
+    if bare_dtype.get() is not None:
+        return tensor
     return _fill(tensor, generator().normal(mean, std, tensor.shape))
 
 

@@ -233,6 +233,15 @@ class Variable(VariableMethods):
             self.changed()
             Structures.change()
 
+    def replace(self, array: np.ndarray) -> None:
+        """Let a copy of an array be the value, in the memory of no other one; of the variable's shape,
+        and as NumPy stores its dtype.
+        """
+        assert array.shape == self.shape and array.dtype == numpy_dtype(self.dtype)
+        self.changes()
+        self._current, self._spare = _copy_to_device(array, self.device), None
+        self.changed()
+
     def __texpr_call__(
         self, operator: Op, inputs: Mapping[str, object], constants: Mapping[str, object]
     ) -> object:

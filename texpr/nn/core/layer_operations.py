@@ -11,6 +11,7 @@ from texpr import ops
 from texpr.graph import Symbolic
 from texpr.ir.dtypes import numpy_dtype, stored
 from texpr.nn.core.argument_checks import float_dtype
+from texpr.nn.core.bare_parameters import bare_dtype, one_zero
 from texpr.nn.core.module import Module
 from texpr.nn.core.parameter import Buffer, Parameter
 from texpr.support.errors import CallError
@@ -19,6 +20,9 @@ from texpr.support.errors import CallError
 def parameter(layer: Module, name: str, shape: Sequence[int], dtype: object, value: float = 0.0) -> Parameter:
     """A parameter of a layer, all elements `value` at first."""
     wanted = float_dtype(type(layer).__name__, dtype)
+    bare = bare_dtype.get()
+    if bare is not None:
+        return Parameter(one_zero(shape, bare), name=name, dtype=bare)
     return Parameter(stored(np.full(tuple(shape), value), wanted), name=name, dtype=wanted)
 
 

@@ -14,6 +14,7 @@ from texpr.nn.modules.containers import ModuleList
 from texpr.nn.modules.embedding import Embedding
 from texpr.nn.modules.linear import Linear
 from texpr.nn.modules.normalization import LayerNorm, RMSNorm
+from texpr.nn.pretrained.rotations import angles
 
 
 class _Projection(Module):
@@ -92,12 +93,12 @@ class Gpt2(Module):
 
 
 class _LlamaAttention(Module):
-    def __init__(self, sizes: Mapping[str, Any], theta: float) -> None:
+    def __init__(self, sizes: Mapping[str, Any]) -> None:
         super().__init__()
-        width, self.heads = sizes["hidden_size"], sizes["num_attention_heads"]
+        width, self.heads, self.sizes = sizes["hidden_size"], sizes["num_attention_heads"], sizes
         self.shared = sizes.get("num_key_value_heads") or self.heads
         self.size = sizes.get("head_dim") or width // self.heads
-        self.theta, bias = theta, bool(sizes.get("attention_bias", False))
+        bias = bool(sizes.get("attention_bias", False))
         self.q_proj = Linear(width, self.heads * self.size, bias)
         self.k_proj = Linear(width, self.shared * self.size, bias)
         self.v_proj = Linear(width, self.shared * self.size, bias)
@@ -106,10 +107,11 @@ class _LlamaAttention(Module):
     def forward(self, x: Any) -> Any:
         q, k = ops.split_heads(self.q_proj(x), H=self.heads), ops.split_heads(self.k_proj(x), H=self.shared)
         v = ops.split_heads(self.v_proj(x), H=self.shared)
-        angles = np.outer(
-            np.arange(x.shape[1]), self.theta ** -(np.arange(0, self.size, 2) / self.size)
-        ).astype(np.float32)
-        cosine, sine = (x.capture.constant(f(angles)).astype(x.dtype) for f in (np.cos, np.sin))
+        turned, scale = angles(self.sizes, self.size, x.shape[1])
+        cosine, sine = (
+            x.capture.constant((scale * f(turned)).astype(np.float32)).astype(x.dtype)
+            for f in (np.cos, np.sin)
+        )
         q, k = ops.rotary(q, cosine, sine), ops.rotary(k, cosine, sine)
         k, v = (self._repeated(y) for y in (k, v))
         return self.o_proj(ops.merge_heads(ops.attention_causal(q, k, v)))
@@ -134,10 +136,10 @@ class _LlamaMlp(Module):
 
 
 class _LlamaLayer(Module):
-    def __init__(self, sizes: Mapping[str, Any], theta: float) -> None:
+    def __init__(self, sizes: Mapping[str, Any]) -> None:
         super().__init__()
         width, eps = sizes["hidden_size"], sizes.get("rms_norm_eps", 1e-6)
-        self.self_attn = _LlamaAttention(sizes, theta)
+        self.self_attn = _LlamaAttention(sizes)
         self.mlp = _LlamaMlp(width, sizes["intermediate_size"], bool(sizes.get("mlp_bias", False)))
         self.input_layernorm = RMSNorm(width, eps=eps)
         self.post_attention_layernorm = RMSNorm(width, eps=eps)
@@ -148,10 +150,10 @@ class _LlamaLayer(Module):
 
 
 class _LlamaBody(Module):
-    def __init__(self, sizes: Mapping[str, Any], theta: float) -> None:
+    def __init__(self, sizes: Mapping[str, Any]) -> None:
         super().__init__()
         self.embed_tokens = Embedding(sizes["vocab_size"], sizes["hidden_size"])
-        self.layers = ModuleList([_LlamaLayer(sizes, theta) for _ in range(sizes["num_hidden_layers"])])
+        self.layers = ModuleList([_LlamaLayer(sizes) for _ in range(sizes["num_hidden_layers"])])
         self.norm = RMSNorm(sizes["hidden_size"], eps=sizes.get("rms_norm_eps", 1e-6))
 
     def forward(self, tokens: Any) -> Any:
@@ -168,9 +170,7 @@ class Llama(Module):
 
     def __init__(self, sizes: Mapping[str, Any]) -> None:
         super().__init__()
-        rope = sizes.get("rope_parameters") or sizes.get("rope_scaling") or {}
-        theta = rope.get("rope_theta") or sizes.get("rope_theta") or 10000.0
-        self.model = _LlamaBody(sizes, float(theta))
+        self.model = _LlamaBody(sizes)
         self.lm_head = Linear(sizes["hidden_size"], sizes["vocab_size"], bias=False)
         if sizes.get("tie_word_embeddings", False):
             self.lm_head.weight = self.model.embed_tokens.weight

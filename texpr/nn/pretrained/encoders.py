@@ -10,6 +10,7 @@ import numpy as np
 from texpr import ops
 from texpr.nn.core.layer_operations import broadcast, parameter
 from texpr.nn.core.module import Module
+from texpr.nn.core.parameter import Parameter
 from texpr.nn.modules.containers import ModuleList
 from texpr.nn.modules.convolution import Conv2d
 from texpr.nn.modules.embedding import Embedding
@@ -98,12 +99,12 @@ class _Layers(Module):
 class Bert(Module):
     """BERT: features of each token, and of the whole text. Devlin et al., BERT, 2019."""
 
-    def __init__(self, sizes: Mapping[str, Any]) -> None:
+    def __init__(self, sizes: Mapping[str, Any], pooled: bool = True) -> None:
         super().__init__()
         eps = sizes.get("layer_norm_eps", 1e-12)
         self.embeddings = _BertEmbeddings(sizes, eps)
         self.encoder = _Layers([_BertLayer(sizes, eps) for _ in range(sizes["num_hidden_layers"])])
-        self.pooler = _Dense(sizes["hidden_size"], sizes["hidden_size"])
+        self.pooler = _Dense(sizes["hidden_size"], sizes["hidden_size"]) if pooled else None
 
     def forward(self, tokens: Any, attention_mask: Any = None, token_type_ids: Any = None) -> Any:
         x = self.embeddings(tokens, token_type_ids)
@@ -112,7 +113,101 @@ class Bert(Module):
             hidden = (attention_mask == 0).astype(x.dtype)
             padding = hidden * float(-1e30 if x.dtype.bits >= 32 else -6e4)
         x = self.encoder(x, padding)
-        return x, ops.tanh(self.pooler(ops.pick(x, axis=1)))
+        return x if self.pooler is None else (x, ops.tanh(self.pooler(ops.pick(x, axis=1))))
+
+
+class _WithBert(Module):
+    """A head on BERT's features."""
+
+    def __init__(self, sizes: Mapping[str, Any], pooled: bool = False) -> None:
+        super().__init__()
+        self.bert = Bert(sizes, pooled)
+
+
+class _Transform(Module):
+    """What is before the logits of a word."""
+
+    def __init__(self, sizes: Mapping[str, Any]) -> None:
+        super().__init__()
+        width = sizes["hidden_size"]
+        self.dense, self.LayerNorm = (
+            Linear(width, width),
+            LayerNorm(width, eps=sizes.get("layer_norm_eps", 1e-12)),
+        )
+
+    def forward(self, x: Any) -> Any:
+        return self.LayerNorm(ops.gelu(self.dense(x)))
+
+
+class _Predictions(Module):
+    def __init__(self, sizes: Mapping[str, Any], words: Parameter) -> None:
+        super().__init__()
+        self.transform = _Transform(sizes)
+        self.decoder = Linear(sizes["hidden_size"], sizes["vocab_size"])
+        if sizes.get("tie_word_embeddings", True):
+            self.decoder.weight = words
+        self.bias = self.decoder.bias
+
+    def forward(self, x: Any) -> Any:
+        return self.decoder(self.transform(x))
+
+
+class _MaskedHead(Module):
+    def __init__(self, sizes: Mapping[str, Any], words: Parameter) -> None:
+        super().__init__()
+        self.predictions = _Predictions(sizes, words)
+
+    def forward(self, x: Any) -> Any:
+        return self.predictions(x)
+
+
+class BertMasked(_WithBert):
+    """BERT that says for each place of a text the logits of the words that may stand there."""
+
+    def __init__(self, sizes: Mapping[str, Any]) -> None:
+        super().__init__(sizes)
+        self.cls = _MaskedHead(sizes, self.bert.embeddings.word_embeddings.weight)
+
+    def forward(self, tokens: Any, attention_mask: Any = None, token_type_ids: Any = None) -> Any:
+        return self.cls(self.bert(tokens, attention_mask, token_type_ids))
+
+
+class BertTexts(_WithBert):
+    """BERT that says the logits of a text's class."""
+
+    def __init__(self, sizes: Mapping[str, Any]) -> None:
+        super().__init__(sizes, pooled=True)
+        self.classifier = Linear(sizes["hidden_size"], _classes(sizes))
+
+    def forward(self, tokens: Any, attention_mask: Any = None, token_type_ids: Any = None) -> Any:
+        return self.classifier(self.bert(tokens, attention_mask, token_type_ids)[1])
+
+
+class BertTokens(_WithBert):
+    """BERT that says for each token the logits of its class."""
+
+    def __init__(self, sizes: Mapping[str, Any]) -> None:
+        super().__init__(sizes)
+        self.classifier = Linear(sizes["hidden_size"], _classes(sizes))
+
+    def forward(self, tokens: Any, attention_mask: Any = None, token_type_ids: Any = None) -> Any:
+        return self.classifier(self.bert(tokens, attention_mask, token_type_ids))
+
+
+class BertAnswers(_WithBert):
+    """BERT that says for each token the logits of an answer's beginning, and those of its end."""
+
+    def __init__(self, sizes: Mapping[str, Any]) -> None:
+        super().__init__(sizes)
+        self.qa_outputs = Linear(sizes["hidden_size"], 2)
+
+    def forward(self, tokens: Any, attention_mask: Any = None, token_type_ids: Any = None) -> Any:
+        found = self.qa_outputs(self.bert(tokens, attention_mask, token_type_ids))
+        return found[:, :, 0], found[:, :, 1]
+
+
+def _classes(sizes: Mapping[str, Any]) -> int:
+    return len(sizes["id2label"]) if sizes.get("id2label") else sizes.get("num_labels", 2)
 
 
 class _ViTAttention(Module):
@@ -183,8 +278,7 @@ class ViT(Module):
     def __init__(self, sizes: Mapping[str, Any]) -> None:
         super().__init__()
         self.vit = _ViTBody(sizes)
-        classes = len(sizes["id2label"]) if "id2label" in sizes else sizes.get("num_labels", 2)
-        self.classifier = Linear(sizes["hidden_size"], classes)
+        self.classifier = Linear(sizes["hidden_size"], _classes(sizes))
 
     def forward(self, pixels: Any) -> Any:
         return self.classifier(ops.pick(self.vit(pixels), axis=1))

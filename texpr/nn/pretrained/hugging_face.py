@@ -11,11 +11,15 @@ from typing import Any, overload
 
 import numpy as np
 
+from texpr.ir.dtypes import BF16, F16, F32, F64, DType, numpy_dtype
 from texpr.nn.checkpoint import load as load_weights
 from texpr.nn.checkpoint import read_weights
-from texpr.nn.core.module import Module
+from texpr.nn.core.bare_parameters import bare_parameters
+from texpr.nn.core.inputs import as_input
+from texpr.nn.core.module import Module, compare_states
+from texpr.nn.pretrained.configuration import check
 from texpr.nn.pretrained.decoders import Gpt2, Llama
-from texpr.nn.pretrained.encoders import Bert, ViT
+from texpr.nn.pretrained.encoders import Bert, BertAnswers, BertMasked, BertTexts, BertTokens, ViT
 from texpr.support.errors import CallError, CheckpointError
 from texpr.support.files import read_file
 from texpr.support.tracebacks import boundary
@@ -24,20 +28,13 @@ KNOWN: dict[str, Callable[[Mapping[str, Any]], Module]] = {
     "GPT2LMHeadModel": Gpt2,
     "LlamaForCausalLM": Llama,
     "BertModel": Bert,
+    "BertForMaskedLM": BertMasked,
+    "BertForSequenceClassification": BertTexts,
+    "BertForTokenClassification": BertTokens,
+    "BertForQuestionAnswering": BertAnswers,
     "ViTForImageClassification": ViT,
 }
 """Networks by the names of their classes in transformers."""
-_FIXED: dict[str, tuple[tuple[str, tuple[Any, ...]], ...]] = {
-    "GPT2LMHeadModel": (
-        ("activation_function", ("gelu_new", "gelu_pytorch_tanh")),
-        ("scale_attn_by_inverse_layer_idx", (False,)),
-        ("scale_attn_weights", (True,)),
-    ),
-    "LlamaForCausalLM": (("hidden_act", ("silu",)), ("rope_scaling", (None,))),
-    "BertModel": (("hidden_act", ("gelu",)), ("position_embedding_type", ("absolute", None))),
-    "ViTForImageClassification": (("hidden_act", ("gelu",)),),
-}
-"""Values of a configuration that the networks are for."""
 _LONGEST = 1 << 24
 """Bytes of a configuration, or of an index of files."""
 INDEX, SINGLE = "model.safetensors.index.json", "model.safetensors"
@@ -65,8 +62,11 @@ def load(
     """Read weights: of a safetensors file into a model, all of them or after an error none; or of a
     folder of Hugging Face, whose `config.json` says which network to build.
 
-    Folders hold GPT2LMHeadModel, LlamaForCausalLM, BertModel or ViTForImageClassification, with
-    `model.safetensors` or several files and `model.safetensors.index.json`.
+    Folders hold GPT2LMHeadModel, LlamaForCausalLM, BertModel, BertForMaskedLM,
+    BertForSequenceClassification, BertForTokenClassification, BertForQuestionAnswering or
+    ViTForImageClassification, with `model.safetensors` or several files and
+    `model.safetensors.index.json`. Networks are of the dtype of their weights, f16 and bf16 too, of
+    f32 where these have several.
 
     Args:
         model: a module; or the folder, and no path.
@@ -115,65 +115,104 @@ def _network(folder: Path) -> Module:
     sizes = _document(place)
     classes = sizes.get("architectures")
     name = classes[0] if isinstance(classes, list) and classes else None
-    if name not in KNOWN:
+    if not isinstance(name, str) or name not in KNOWN:
         raise CheckpointError(
             f"{place} is of the network {name!r}, which is not known",
             code="checkpoint",
             help=f"known are {', '.join(KNOWN)}; tx.onnx.load and tx.pt2.load read networks that are exported",
         )
-    _check(place, name, sizes)
+    weights, dtype = _weights(folder)
     try:
-        model = KNOWN[name](sizes)
+        check(name, sizes, len(weights))
+        with bare_parameters(dtype):
+            model = KNOWN[name](sizes)
     except KeyError as error:
         raise CheckpointError(f"{place} lacks {error.args[0]!r}", code="checkpoint") from None
-    except (TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
-        raise CheckpointError(f"{place} has sizes that do not fit: {error}", code="checkpoint") from None
-    weights = _weights(folder)
-    kinds = {a.dtype.name for a in weights.values() if a.dtype.kind == "f"}
-    if "float16" in kinds and "float32" not in kinds:
-        model.half()
-    model.load_state_dict(_named(model, weights))
+    except (TypeError, ValueError, AttributeError) as error:
+        raise CheckpointError(f"{place} does not fit: {error}", code="checkpoint") from None
+    _give(model, _named(model, weights), folder)
     return model.eval()
 
 
-def _check(place: Path, name: str, sizes: Mapping[str, Any]) -> None:
-    """Refuse what the network does not compute."""
-    for key, values in _FIXED[name]:
-        if key in sizes and sizes[key] not in values:
-            raise CheckpointError(
-                f"{place}: {key} is {sizes[key]!r}, and {name} is read for {values[0]!r}", code="checkpoint"
-            )
-    rope = sizes.get("rope_parameters")
-    kind = rope.get("rope_type", "default") if isinstance(rope, dict) else "default"
-    if kind != "default":
-        raise CheckpointError(f"{place}: rope_type is {kind!r}, and 'default' is read", code="checkpoint")
+def _give(model: Module, weights: Mapping[str, np.ndarray], folder: Path) -> None:
+    """Let the parameters of a network have values, all of them."""
+    own = model._named_state()
+    shapes = {n: (a.shape, a.dtype.name) for n, a in weights.items()}
+    missing, unexpected, wrong = compare_states(own, shapes)
+    for what, names in (("missing", missing), ("unexpected", unexpected)):
+        wrong += [f"{what}: {', '.join(names)}"] if names else []
+    if wrong:
+        raise CheckpointError(
+            f"the arrays of {folder} do not fit its config.json", code="checkpoint", notes=wrong
+        )
+    for variable in dict.fromkeys(own.values()):
+        name = next(n for n, v in own.items() if v is variable)
+        variable.replace(as_input(weights[name], variable.dtype).array)
 
 
-def _weights(folder: Path) -> dict[str, np.ndarray]:
-    """The arrays of all files of a folder.
+def _weights(folder: Path) -> tuple[dict[str, np.ndarray], DType]:
+    """The arrays of all files of a folder, and the dtype of a network with them.
 
     Raises:
-        CheckpointError: an index names a file that is not beside it.
+        CheckpointError: an index names a file that is not beside it, or files have other arrays than
+            it says.
     """
     if not (folder / INDEX).exists():
-        return read_weights(folder / SINGLE)
+        if not (folder / SINGLE).exists() and any(folder.glob("*.bin")):
+            raise CheckpointError(
+                f"the weights of {folder} are pickled, and pickles run code that a file brings along",
+                code="checkpoint",
+                help="transformers' save_pretrained(folder) writes safetensors",
+            )
+        found, kinds = read_weights(folder / SINGLE)
+        return _alike(found, kinds)
     table = _document(folder / INDEX).get("weight_map")
-    files = set(table.values()) if isinstance(table, dict) else set()
-    found: dict[str, np.ndarray] = {}
-    for file in sorted(map(str, files)):
-        if Path(file).name != file or file in (".", ".."):
+    if not isinstance(table, dict):
+        raise CheckpointError(f"{folder / INDEX} has no object `weight_map`", code="checkpoint")
+    found, kinds = {}, set()
+    files = sorted(set(map(str, table.values())))
+    for file in files:
+        if Path(file).name != file or "\\" in file or file in (".", ".."):
             raise CheckpointError(
                 f"{folder / INDEX}: `{file}` is not the name of a file beside it", code="checkpoint"
             )
-        found |= read_weights(folder / file)
-    return found
+        if not (folder / file).exists():
+            raise CheckpointError(f"{folder / INDEX}: `{file}` is not there", code="checkpoint")
+    for file in files:
+        arrays, dtypes = read_weights(folder / file)
+        others = [n for n in arrays if table.get(n) != file]
+        if others:
+            raise CheckpointError(
+                f"{folder / file} has `{others[0]}`, and {INDEX} does not say so", code="checkpoint"
+            )
+        found, kinds = found | arrays, kinds | dtypes
+    lost = [n for n in table if n not in found]
+    if lost:
+        raise CheckpointError(f"{folder / table[lost[0]]} lacks `{lost[0]}`", code="checkpoint")
+    return _alike(found, kinds)
+
+
+_WIDTHS = {"float16": F16, "bfloat16": BF16, "float64": F64}
+
+
+def _alike(arrays: dict[str, np.ndarray], kinds: set[str]) -> tuple[dict[str, np.ndarray], DType]:
+    """Arrays of floats in one dtype, and that one: theirs, or f32 where they have several."""
+    floats = [k for k in kinds if k.startswith(("float", "bfloat"))]
+    dtype = _WIDTHS.get(floats[0], F32) if len(floats) == 1 else F32
+    held = np.float32 if dtype == BF16 else np.dtype(numpy_dtype(dtype))
+    narrow = {n: a.astype(held, copy=False) if a.dtype.kind == "f" else a for n, a in arrays.items()}
+    return narrow, dtype
 
 
 def _named(model: Module, weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Weights under the model's names: some files leave out the name of the whole body, a weight that
-    is there under another name too, or add tables that the network computes.
+    is there under another name too, or add tables that the network computes and heads that it does
+    not have. Old files of BERT have other names in normalisations.
     """
     own = model._named_state()
+    old = ((".LayerNorm.gamma", ".LayerNorm.weight"), (".LayerNorm.beta", ".LayerNorm.bias"))
+    for before, after in old:
+        weights = {n.removesuffix(before) + after if n.endswith(before) else n: a for n, a in weights.items()}
     first = next(iter(own)).partition(".")[0]
     found = {n if n in own or f"{first}.{n}" not in own else f"{first}.{n}": a for n, a in weights.items()}
     for name, variable in own.items():
@@ -181,4 +220,5 @@ def _named(model: Module, weights: Mapping[str, np.ndarray]) -> dict[str, np.nda
         if name not in found and twin is not None:
             found[name] = found[twin]
     tables = (".attn.bias", ".attn.masked_bias", ".rotary_emb.inv_freq", ".position_ids")
-    return {n: a for n, a in found.items() if n in own or not n.endswith(tables)}
+    heads = ("bert.pooler.", "cls.") if first == "bert" else ("cls.",) if first == "embeddings" else ()
+    return {n: a for n, a in found.items() if n in own or not (n.endswith(tables) or n.startswith(heads))}
