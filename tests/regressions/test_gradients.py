@@ -96,3 +96,9 @@ def test_a_check_looks_at_its_arguments_first():
         tx.check_grad(gathered, np.ones(3, "f4"), np.array([0, 1, 9]))
     with pytest.raises(tx.CallError, match="requires"):
         tx.check_grad(tx.op("op f(X: f32[N]) -> y: f32 require N >= 2 { y = X[1] }"), np.ones(1, "f4"))
+
+
+def test_a_quotient_of_nothing_but_divisors():
+    f = tx.op("op f(X: f32[N]) -> Y: f32[N] { Y[i] = 1.0 / (X[i] * X[i]) }")
+    found = tx.grad(f)(np.array([1, 2, -4], "f4"), np.ones(3, "f4"))
+    assert np.allclose(found, [-2, -0.25, 1 / 32], rtol=1e-6)

@@ -115,6 +115,7 @@ def _known(tensor: Tensor, equation: Equation) -> _Known | None:
     factors = (*value.above, *value.below)
     if (
         len(factors) < 2
+        or not value.above  # found by its first factor
         or value.coefficient != 1
         or not all(isinstance(f, Read) and f.guard is None for f in factors)
     ):
