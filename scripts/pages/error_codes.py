@@ -316,7 +316,14 @@ CODES: dict[str, dict[str, Code]] = {
             "import pathlib\n\npathlib.Path('model').mkdir()\n"
             "pathlib.Path('model/graph.nnef').write_text('version 2.0; graph g() -> () {}')\n"
             "tx.nnef.load('model')",
-        )
+        ),
+        "skriptnd": Code(
+            "A file in SkriptND is not in the language, a definition does not fit the shapes and attributes "
+            "that it is given, or it says what an operator cannot be. The class is `ParseError` or "
+            "`CheckError`.",
+            "import pathlib\n\npathlib.Path('mine.sknd').write_text('operator f { @lower { y[i,] = x[i,] } }')\n"
+            "tx.nnef.load_skriptnd('mine.sknd')",
+        ),
     },
     "Archives of PyTorch": {
         "pt2": Code(

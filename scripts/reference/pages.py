@@ -358,6 +358,7 @@ GROUPS: dict[str, str] = {
     "distributed.same_state": "Parameters and optimizers",
     "nnef.nnef_model": "Models in NNEF",
     "nnef.nnef_export": "Models in NNEF",
+    "nnef.skriptnd.skript_library": "Models in NNEF",
     "onnx.model": "Models in ONNX",
     "onnx.model_export": "Models in ONNX",
     "onnx.model_errors": "Errors",

@@ -14,6 +14,7 @@ computes.
 * `nnef_export`, `writing`: programs become graphs, operators of the library by rules, all others by
   their equations.
 * `nnef_model`: the module.
+* `skriptnd`: operators in the language of NNEF 2.0, whose draft is at revision 8.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ from texpr.support.suggest import suggest_names
 if TYPE_CHECKING:
     from texpr.nnef.nnef_export import save
     from texpr.nnef.nnef_model import NnefModel, load
+    from texpr.nnef.skriptnd.skript_library import load_skriptnd
 
-__all__ = ["NnefModel", "load", "save"]
+__all__ = ["NnefModel", "load", "load_skriptnd", "save"]
 
 suggest_names(__name__)
 offer_late(__name__)

@@ -1,1 +1,3 @@
-"""Graphs of NNEF 1.0 as text: a grammar for Lark, and trees that know their places."""
+"""Graphs of NNEF 1.0 and operators of NNEF 2.0 as text: grammars for Lark, and trees that know their
+places.
+"""
