@@ -75,13 +75,11 @@ class SkriptOperator:
             CheckError: the arguments do not fit the definition, or it has what the language has not,
                 with the place in the definition; or the text is not proven, with the place in it.
         Example:
-            >>> n = open("mine.sknd", "w").write('''
-            ... operator scale {
-            ...     @attrib { by: real = 2.0; }
-            ...     @input { x: real[s..]; }
-            ...     @output { y: real[s..]; }
-            ...     @lower { y[i..] = by * x[i..], i < s; }
-            ... }''')
+            >>> text = (
+            ...     "operator scale { @attrib { by: real = 2.0; } @input { x: real[s..]; } "
+            ...     "@output { y: real[s..]; } @lower { y[i..] = by * x[i..], i < s; } }"
+            ... )
+            >>> n = open("mine.sknd", "w").write(text)
             >>> scale = tx.nnef.load_skriptnd("mine.sknd").scale(1, by=3.0)
             >>> scale(np.float32([1, 2])).tolist()
             [3.0, 6.0]
@@ -312,15 +310,12 @@ def load_skriptnd(path: str | Path) -> SkriptLibrary:
         CheckError: a module that is imported is not there.
         OSError: a file cannot be read.
     Example:
-        >>> n = open("layers.sknd", "w").write('''
-        ... operator dense {
-        ...     @input { x: real[b,c]; w: real[n,c]; bias: optional real[n]; }
-        ...     @output { y: real[b,n]; }
-        ...     @lower {
-        ...         y[i,j] = bias[j,] ?? 0.0, i < b, j < n;
-        ...         y[i,j] += x[i,k] * w[j,k], i < b, j < n, k < c;
-        ...     }
-        ... }''')
+        >>> text = (
+        ...     "operator dense { @input { x: real[b,c]; w: real[n,c]; bias: optional real[n]; } "
+        ...     "@output { y: real[b,n]; } @lower { y[i,j] = bias[j,] ?? 0.0, i < b, j < n; "
+        ...     "y[i,j] += x[i,k] * w[j,k], i < b, j < n, k < c; } }"
+        ... )
+        >>> n = open("layers.sknd", "w").write(text)
         >>> dense = tx.nnef.load_skriptnd("layers.sknd").dense(2, 2, 1)
         >>> print(dense)
         op dense(x: f32[b, c], w: f32[n, c], bias: f32[n]) -> y: f32[b, n] {
