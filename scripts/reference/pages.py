@@ -352,6 +352,7 @@ GROUPS: dict[str, str] = {
     "support.extras": "Errors",
     "distributed.communicator": "Communicators",
     "distributed.mpi_communicator": "Communicators",
+    "distributed.gloo_communicator": "Communicators",
     "distributed.rank_checks": "Communicators",
     "distributed.start": "Start",
     "distributed.gathered_metrics": "Metrics",

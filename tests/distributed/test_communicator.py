@@ -207,7 +207,10 @@ def test_names_of_other_libraries(name, help):
     [
         ("allreduce", "it is a method: `comm = dist.init()`, `comm.allreduce(a)`"),
         ("DistributedDataParallel", "did you mean `nn.Trainer(..., comm=comm)`?"),
-        ("FSDP", "every rank holds all parameters"),
+        (
+            "FSDP",
+            "every rank holds all parameters; examples/split_layers.py splits layers over ranks by hand",
+        ),
     ],
 )
 def test_names_of_other_libraries_in_the_package(name, help):
@@ -354,6 +357,44 @@ def test_wrong_arguments(call, message):
     with pytest.raises(tx.Error) as error:
         call(dist.Communicator())
     assert message in str(error.value)
+
+
+REFUSED = {
+    "nccl": 'arrays of several processes lie on CPUs, not on GPUs: train on CPUs by "mpi" or "gloo"',
+    "elastic": "a world keeps its size; `texpr launch --restarts 3` goes on from the last checkpoint",
+    "fsdp": "every rank holds all parameters; examples/split_layers.py splits layers over ranks by hand",
+    "gRPC": 'arrays move by MPI, dist.init(), or by torch\'s gloo, dist.init("gloo")',
+    "ps": "there are no parameter servers: gradients are reduced over all ranks, nn.Trainer(..., comm=comm)",
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_backends_that_there_are_not(name: str):
+    with pytest.raises(tx.CallError) as error:
+        dist.init(name)
+    assert str(error.value) == (
+        f'error[arguments]: dist.init: there is no backend {name!r}, expected "mpi", "gloo" or a '
+        f"communicator\n  help: {REFUSED[name]}"
+    )
+
+
+ELSEWHERE = {
+    "dist.Join": "ranks that have no batch left send zeros by themselves",
+    "dist.new_group": "did you mean `dist.init(group)`?",
+    "dist.nccl": "arrays of several processes lie on CPUs, not on GPUs: "
+    '`dist.init("mpi")` or `dist.init("gloo")`',
+    "dist.ParameterServer": "there are no parameter servers and no remote calls: gradients are reduced "
+    "over all ranks, `nn.Trainer(..., comm=comm)`",
+    "dist.Communicator().no_sync": "`nn.Trainer(..., accumulate=4)` sends gradients once per update; in a "
+    "loop of one's own they add up in `grad` until you call `comm.allreduce`",
+}
+
+
+@pytest.mark.parametrize("code", ELSEWHERE)
+def test_names_of_others_say_what_to_write(code: str):
+    with pytest.raises(AttributeError) as error:
+        eval(code, {"dist": dist})
+    assert str(error.value).endswith(f": {ELSEWHERE[code]}")
 
 
 PLAN = "matmul 3\nrelu 3\nadd 4"

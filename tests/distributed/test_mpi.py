@@ -16,14 +16,14 @@ pytestmark = needs_mpi
 
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_collectives(ranks: int):
-    found = launch("collectives.py", ranks)
+    found = launch("collectives.py", ranks, "mpi")
     assert found.returncode == 0, found.stderr
     assert found.stdout == f"{ranks} ranks agree\n"
 
 
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_a_training_of_ranks_is_one_process(ranks: int):
-    found = launch("training.py", ranks)
+    found = launch("training.py", ranks, "mpi")
     assert found.returncode == 0, found.stderr
     assert found.stdout == f"{ranks} ranks are one process\n"
 
@@ -43,7 +43,7 @@ ENDS = {
 def test_one_rank_that_fails_ends_all(how: str):
     """Else this waits until the limit of `launch`."""
     status, said = ENDS[how]
-    found = launch("failing.py", 2, how)
+    found = launch("failing.py", 2, how, "mpi")
     # Of a signal, Open MPI gives 128 + 9, and MPICH 9, which says so on the standard output.
     assert found.returncode in ((status, 9) if how == "kill" else (status,)), found.stderr
     assert said in (found.stderr + found.stdout).replace("SIGNAL", "signal") and "went on" not in found.stdout
@@ -57,7 +57,7 @@ def test_an_error_ends_all_without_the_launcher():
     options = ["--oversubscribe", *(["--allow-run-as-root"] if superuser() else [])] if ours else []
     command = [mpiexec, *options, "-n", "2", sys.executable]
     found = subprocess.run(
-        [*command, str(PROGRAMS / "failing.py"), "raise"],
+        [*command, str(PROGRAMS / "failing.py"), "raise", "mpi"],
         capture_output=True,
         text=True,
         timeout=LIMIT,

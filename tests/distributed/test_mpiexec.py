@@ -185,3 +185,17 @@ def test_a_launcher_that_is_told_to_end_does_not_restart(monkeypatch, tmp_path):
     monkeypatch.setattr("texpr.tools.launch.subprocess.Popen", late)
     assert main(["launch", "-n", "1", "--mpiexec", fake, "--restarts", "5", "train.py"]) == 128 + 15
     assert (tmp_path / "starts").read_text() == "x\n"
+
+
+@pytest.mark.parametrize("name", ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"])
+def test_ranks_that_know_of_no_other_are_an_error(name: str):
+    """The launcher is of another MPI than mpi4py's, or of none: each process is a world of one."""
+    alone = start.Communicator()
+    assert start.whole(alone, {name: "1"}) is alone and start.whole(alone, {name: "what"}) is alone
+    with pytest.raises(DistributedError) as error:
+        start.whole(alone, {name: "16"})
+    assert str(error.value) == (
+        "error[ranks]: 16 processes were started, and this one knows of no other\n"
+        "  help: start them by the MPI that mpi4py uses: its own mpiexec, or `srun --mpi=pmix`; "
+        "`srun --mpi=list` says what Slurm has"
+    )

@@ -15,6 +15,7 @@ from texpr.support.suggest import suggest_names
 if TYPE_CHECKING:
     from texpr.distributed.communicator import Communicator
     from texpr.distributed.gathered_metrics import gather_for_metrics
+    from texpr.distributed.gloo_communicator import GlooCommunicator
     from texpr.distributed.mpi_communicator import MPICommunicator
     from texpr.distributed.rank_checks import DistributedError
     from texpr.distributed.same_state import broadcast_optimizer_state, broadcast_parameters
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Communicator",
     "DistributedError",
+    "GlooCommunicator",
     "MPICommunicator",
     "broadcast_optimizer_state",
     "broadcast_parameters",

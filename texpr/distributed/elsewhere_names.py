@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from texpr.support.elsewhere import meant, said
 
+NO_SYNC = (
+    "`nn.Trainer(..., accumulate=4)` sends gradients once per update; in a loop of one's own they add up in "
+    "`grad` until you call `comm.allreduce`"
+)
 CALLS = {
     **meant("comm.allreduce(a)", "all_reduce", "Allreduce", "reduce", "grouped_allreduce"),
     **meant("comm.allgather(a)", "all_gather", "gather", "Allgather", "all_gather_into_tensor"),
@@ -14,10 +18,9 @@ CALLS = {
     **meant("comm.barrier(timeout=60)", "monitored_barrier", "Barrier"),
     **said(
         "ranks have no messages for one other rank; `comm.gather_object(o)` is for all",
-        "send",
-        "recv",
-        "isend",
+        *("send", "recv", "isend", "irecv", "all_to_all", "alltoall", "Alltoall", "scatter"),
     ),
+    **said(NO_SYNC, "no_sync", "skip_synchronize", "accumulate"),
 }
 COMMUNICATOR = {
     **CALLS,
@@ -45,10 +48,33 @@ MODULE = {
     **meant("dist.init().rank", "get_rank"),
     **meant("dist.init().size", "get_world_size", "world_size"),
     **meant("dist.init()", "init_process_group", "initialize", "Accelerator"),
-    **meant("nn.Trainer(..., comm=comm)", "DistributedDataParallel", "DDP", "DistributedOptimizer"),
+    **meant(
+        "nn.Trainer(..., comm=comm)",
+        *(
+            "DistributedDataParallel",
+            "DDP",
+            "DataParallel",
+            "DistributedOptimizer",
+            "DistributedGradientTape",
+        ),
+    ),
+    **meant("dist.init(group)", "new_group", "create_communicator", "ProcessGroup", "add_process_set"),
+    **meant('comm.allreduce(a, op="sum")', "ReduceOp", "Sum", "Average"),
+    **meant("python -m texpr launch -n 4 train.py", "run", "launch", "spawn", "torchrun"),
+    **said("ranks that have no batch left send zeros by themselves", "Join", "join"),
+    **said(
+        'arrays of several processes lie on CPUs, not on GPUs: `dist.init("mpi")` or `dist.init("gloo")`',
+        *("nccl", "nccl4py", "NCCLCommunicator"),
+    ),
+    **said(
+        "there are no parameter servers and no remote calls: gradients are reduced over all ranks, "
+        "`nn.Trainer(..., comm=comm)`",
+        *("rpc", "grpc", "ParameterServer", "ParameterServerStrategy"),
+    ),
     **meant("nn.data.DataLoader(..., shard=comm)", "DistributedSampler", "scatter_dataset"),
     **said(
-        "every rank holds all parameters", "FullyShardedDataParallel", "FSDP", "fully_shard", "DeviceMesh"
+        "every rank holds all parameters; examples/split_layers.py splits layers over ranks by hand",
+        *("FullyShardedDataParallel", "FSDP", "fully_shard", "DeviceMesh", "ZeroRedundancyOptimizer"),
     ),
     **said(
         "a world keeps its size; `python -m texpr launch --restarts 3` goes on from the last checkpoint",

@@ -16,7 +16,10 @@ from texpr.support.extras import needs
 
 _SPIN = 2e-4
 """Seconds of waiting without sleep: a header takes microseconds when all ranks are there."""
-_NAP = 1e-3
+_NAP, _PART = 1e-3, 0.1
+"""Seconds of a sleep at most, and its part of the time that was waited: a rank that comes a little
+later is not answered a whole nap later.
+"""
 
 
 class MPICommunicator(Communicator):
@@ -74,7 +77,7 @@ class MPICommunicator(Communicator):
                 return [bytes(each) for each in found]
             if waited > timeout and receives:
                 raise missing(what, sorted(receives), timeout)
-            sleep(0.0 if waited < _SPIN else _NAP)
+            sleep(0.0 if waited < _SPIN else min(_NAP, waited * _PART))
 
     def reduce_buffer(self, buffer: np.ndarray, op: str) -> None:
         MPI = self._mpi

@@ -4,23 +4,38 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from texpr.distributed.communicator import Communicator
 from texpr.distributed.core_shares import use_own_share
+from texpr.distributed.gloo_communicator import GlooCommunicator
 from texpr.distributed.mpi_communicator import MPICommunicator
+from texpr.distributed.rank_checks import DistributedError
 from texpr.support.errors import CallError
 
 _LAUNCHED = ("OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS")
 """Variables that an MPI launcher gives its processes: Open MPI, PMIx (Slurm), Hydra (MPICH, Intel)."""
+_SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS")
+"""Variables that say how many processes were started: Open MPI, Hydra, Slurm."""
 _NOT_THERE = {
-    "nccl": "GPUs of several processes are not supported yet",
-    "gloo": "write a Communicator over torch's group: its docstring says how",
-    "elastic": "a world keeps its size; `texpr launch --restarts` goes on from the last checkpoint",
-    "fsdp": "every rank holds all parameters",
-    "grpc": "MPI is the only transport",
-    "horovod": "MPI is the only transport",
-    "ps": "there are no parameter servers; gradients are reduced over all ranks",
+    **dict.fromkeys(
+        ("nccl", "nccl4py", "rccl", "ucc", "cuda"),
+        'arrays of several processes lie on CPUs, not on GPUs: train on CPUs by "mpi" or "gloo"',
+    ),
+    "elastic": "a world keeps its size; `texpr launch --restarts 3` goes on from the last checkpoint",
+    **dict.fromkeys(
+        ("fsdp", "zero", "deepspeed"),
+        "every rank holds all parameters; examples/split_layers.py splits layers over ranks by hand",
+    ),
+    **dict.fromkeys(
+        ("grpc", "tcp", "horovod", "ray", "dask", "jax"),
+        'arrays move by MPI, dist.init(), or by torch\'s gloo, dist.init("gloo")',
+    ),
+    **dict.fromkeys(
+        ("ps", "parameter_server", "parameter-server"),
+        "there are no parameter servers: gradients are reduced over all ranks, nn.Trainer(..., comm=comm)",
+    ),
 }
 _current: Communicator | None = None
 
@@ -34,12 +49,15 @@ def init(backend: Any = None, *, timeout: float = 1800.0) -> Communicator:
     `TEXPR_THREADS` or `tx.options(threads=...)` says how many.
 
     Args:
-        backend: "mpi" for MPI in any case; a communicator of mpi4py, or a `Communicator` of one's
-            own. None as above.
+        backend: "mpi" for MPI in any case; "gloo" for the ranks of torch.distributed; a
+            communicator of mpi4py, a process group of torch, or a `Communicator` of one's own.
+            None as above.
         timeout: seconds that a call waits for ranks that do not come.
     Raises:
-        MissingExtra: a launcher has started this program, and mpi4py is not installed.
-        DistributedError: there is no MPI library, or it does not allow calls by threads.
+        MissingExtra: a launcher has started this program, and mpi4py is not installed; or torch is
+            not.
+        DistributedError: there is no MPI library, or it does not allow calls by threads, or it is
+            another one than the launcher's, so that each rank is alone.
         CallError: there is no such backend.
     Example:
         >>> from texpr import distributed as dist
@@ -58,15 +76,16 @@ def init(backend: Any = None, *, timeout: float = 1800.0) -> Communicator:
 def _made(backend: Any, timeout: float) -> Communicator:
     if isinstance(backend, Communicator):
         return backend
-    if backend is None:
-        return MPICommunicator(timeout=timeout) if _is_launched() else Communicator(timeout)
-    if backend == "mpi":
-        return MPICommunicator(timeout=timeout)
+    if backend in (None, "mpi"):
+        is_alone = backend is None and not _is_launched()
+        return whole(Communicator(timeout) if is_alone else MPICommunicator(timeout=timeout), os.environ)
+    if backend == "gloo" or (hasattr(backend, "rank") and type(backend).__module__.startswith("torch.")):
+        return GlooCommunicator(None if backend == "gloo" else backend, timeout)
     if hasattr(backend, "Split_type") and hasattr(backend, "Allreduce"):
         return MPICommunicator(backend, timeout)
     name = str(backend).lower() if isinstance(backend, str) else ""
     raise CallError(
-        f'dist.init: there is no backend {backend!r}, expected "mpi" or a communicator',
+        f'dist.init: there is no backend {backend!r}, expected "mpi", "gloo" or a communicator',
         code="arguments",
         help=_NOT_THERE.get(name, ""),
     )
@@ -74,6 +93,25 @@ def _made(backend: Any, timeout: float) -> Communicator:
 
 def _is_launched() -> bool:
     return "mpi4py.MPI" in sys.modules or any(name in os.environ for name in _LAUNCHED)
+
+
+def whole(comm: Communicator, environment: Mapping[str, str]) -> Communicator:
+    """The communicator, unless others were started of which it knows nothing: each of them would
+    train alone, and write the same files.
+
+    Raises:
+        DistributedError: a launcher says that there are several processes, and this is a world of
+            one.
+    """
+    started = max(int(n) if n.isdecimal() else 1 for n in (environment.get(name, "") for name in _SIZES))
+    if comm.size == 1 and started > 1:
+        raise DistributedError(
+            f"{started} processes were started, and this one knows of no other",
+            code="ranks",
+            help="start them by the MPI that mpi4py uses: its own mpiexec, or `srun --mpi=pmix`; "
+            "`srun --mpi=list` says what Slurm has",
+        )
+    return comm
 
 
 def communicator(comm: Communicator | None = None) -> Communicator:

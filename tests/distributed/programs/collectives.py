@@ -1,13 +1,16 @@
-"""Collectives on MPI: what tests of threads say of the logic, on real ranks."""
+"""Collectives of a backend: what tests of threads say of the logic, on real ranks."""
+
+import sys
 
 import ml_dtypes
 import numpy as np
 
 from texpr import distributed as dist
 
-comm = dist.init(timeout=30)
+kind = {"mpi": dist.MPICommunicator, "gloo": dist.GlooCommunicator}[sys.argv[1]]
+comm = dist.init("gloo" if sys.argv[1] == "gloo" else None, timeout=30)
 rank, size = comm.rank, comm.size
-assert dist.init() is comm and type(comm) is dist.MPICommunicator
+assert dist.init() is comm and type(comm) is kind
 assert comm.local_rank == rank and comm.local_size == size and comm.is_main == (rank == 0)
 
 
@@ -54,9 +57,16 @@ comm.barrier(timeout=20)
 pending = [comm.thread.submit(np.full(1000, float(rank + k), np.float32), "mean") for k in range(20)]
 assert [p.wait()[0] for p in pending] == [(size - 1) / 2 + k for k in range(20)]
 
-from mpi4py import MPI  # noqa: E402
+if kind is dist.MPICommunicator:
+    from mpi4py import MPI
 
-half = dist.MPICommunicator(MPI.COMM_WORLD.Split(rank % 2), timeout=20)  # a part of the world
+    part = MPI.COMM_WORLD.Split(rank % 2)  # of the world
+else:
+    import torch.distributed as td
+
+    groups = [td.new_group(list(range(k, size, 2))) for k in range(2)]
+    part = groups[rank % 2]
+half = kind(part, timeout=20)
 assert half.size == len(range(rank % 2, size, 2)) and half.rank == rank // 2
 assert half.allreduce(float(rank), "sum") == sum(range(rank % 2, size, 2))
 

@@ -10,7 +10,7 @@ from texpr import distributed as dist
 how = sys.argv[1]
 if how == "raise before MPI" and os.environ.get("OMPI_COMM_WORLD_RANK", os.environ.get("PMI_RANK")) == "1":
     raise ValueError("rank 1 fails early")
-comm = dist.init(timeout=60)
+comm = dist.init(sys.argv[2], timeout=60)
 comm.barrier()
 if comm.rank == 1:
     match how:

@@ -1,11 +1,13 @@
-"""A training on ranks of MPI: bit for bit one process that accumulates."""
+"""A training on ranks of a backend: bit for bit one process that accumulates."""
+
+import sys
 
 import numpy as np
 
 from texpr import distributed as dist
 from texpr import nn
 
-comm = dist.init(timeout=60)
+comm = dist.init(sys.argv[1], timeout=60)
 random = np.random.default_rng(0)
 Y = random.integers(0, 3, 38)
 X = (random.normal(size=(3, 5))[Y] * 2 + random.normal(size=(38, 5))).astype(np.float32)

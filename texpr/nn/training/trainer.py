@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from texpr.distributed.elsewhere_names import NO_SYNC
 from texpr.graph import Plan
 from texpr.ir.dtypes import readable
 from texpr.nn.core.argument_checks import number, one_of, whole
@@ -52,7 +53,7 @@ else:
     training_team = late("texpr.nn.training.data_parallel.training_team")
 
 
-@suggests({})
+@suggests({"no_sync": NO_SYNC})
 class Trainer:
     """Fits a model to examples, evaluates it, and predicts with it.
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import texpr as tx
 from tests.nn.training.data_parallel.examples import (
     X,
     Y,
@@ -73,6 +74,55 @@ def test_every_optimizer(text: str):
     one = fitted(None, plain, accumulate=2, optimizer=optimizer)
     found = on_ranks(2, lambda comm: fitted(comm, plain, reduction="ordered", optimizer=optimizer))
     assert not differences(found[0], one) and not differences(found[1], one)
+
+
+def test_muon_of_matrices():
+    def matrices() -> nn.Sequential:
+        nn.manual_seed(0)
+        return nn.Sequential(nn.Linear(5, 4, bias=False), nn.Tanh(), nn.Linear(4, 3, bias=False))
+
+    def muon(p: Any) -> nn.optim.Optimizer:
+        return nn.optim.Muon(p, lr=0.05)
+
+    one = fitted(None, matrices, accumulate=2, optimizer=muon)
+    found = on_ranks(2, lambda comm: fitted(comm, matrices, reduction="ordered", optimizer=muon))
+    assert not differences(found[0], one) and not differences(found[1], one)
+
+
+def test_lbfgs_by_a_closure():
+    """Its search asks for the loss as often as it likes: equally often on all ranks, which see the same
+    numbers.
+    """
+    halves = (slice(0, 16), slice(16, 32))
+
+    def fit(comm: Communicator | None) -> tuple[int, list[bytes]]:
+        model, loss, calls = plain(), nn.CrossEntropyLoss(), []
+        optimizer = nn.optim.LBFGS(model.parameters(), max_iter=6, line_search_fn="strong_wolfe")
+
+        def gradients(part: slice) -> list[np.ndarray]:
+            optimizer.zero_grad()
+            value = loss(model(tx.tensor(X[part])), tx.tensor(Y[part]))
+            value.backward()
+            return [value.numpy(), *(p.grad.numpy() for p in model.parameters())]
+
+        def closure() -> tx.Tensor:
+            calls.append(1)
+            if comm is None:
+                found = [(a + b) / np.float32(2) for a, b in zip(*map(gradients, halves))]
+            else:
+                found = [comm.allreduce(g, reduction="ordered") for g in gradients(halves[comm.rank])]
+            value, *means = found
+            for p, mean in zip(model.parameters(), means):
+                p.grad = tx.tensor(mean)
+            return tx.tensor(value)
+
+        for _ in range(2):
+            optimizer.step(closure)
+        arrays = [v for v in optimizer.state_dict().values() if isinstance(v, np.ndarray)]
+        return len(calls), [*(p.data.tobytes() for p in model.parameters()), *(a.tobytes() for a in arrays)]
+
+    one = fit(None)
+    assert one[0] > 6 and on_ranks(2, fit) == [one, one]
 
 
 @pytest.mark.parametrize(
