@@ -28,8 +28,10 @@ FIGURE = re.compile(
 )
 """A measured number with its unit."""
 
-NEEDS = {"15_a_pretrained_model": "magika"}
-"""Packages without which a tutorial is not run: `make models` installs them."""
+NEEDS = {"15_a_pretrained_model": "magika", "16_two_ranks": "mpi4py"}
+"""Packages without which a tutorial is not run: `make models` installs the first one, the extra `mpi`
+the second.
+"""
 
 each_tutorial = pytest.mark.parametrize("path", TUTORIALS, ids=lambda p: p.stem)
 
@@ -70,7 +72,7 @@ def test_tutorial_runs(path: Path):
     pytest.importorskip("matplotlib")
     needed = NEEDS.get(path.stem, "")
     if needed and find_spec(needed) is None:
-        pytest.skip(f"{needed} is not installed: make models")
+        pytest.skip(f"{needed} is not installed")
     environment = {**os.environ, "TEXPR_TUTORIAL_FAST": "1", "MPLBACKEND": "Agg", "PYTHONPATH": str(ROOT)}
     ran = subprocess.run(
         [sys.executable, str(path)], env=environment, capture_output=True, text=True, timeout=200

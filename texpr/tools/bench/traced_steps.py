@@ -92,9 +92,9 @@ def compared(network: Network, cap_mb: float, rounds: int, comm: Communicator) -
     alone, together = Alone(network, cap_mb), step_on(network, comm, cap_mb)
     rows, taken = [], []
     for _ in range(WARM + rounds):
-        comm.barrier()
+        _meet(comm)
         rows.append(alone.round())
-        comm.barrier()
+        _meet(comm)
         taken.append(_seconds(together))
     every = comm.allgather(np.array(rows[WARM:])[np.newaxis])
     slowest = every.sum(axis=2).argmax(axis=0)
@@ -130,9 +130,14 @@ def timed(run: Callable[[], object], comm: Communicator, rounds: int) -> float:
     """Median seconds; all ranks make equally many rounds."""
     times = []
     for _ in range(WARM + rounds):
-        comm.barrier()
+        _meet(comm)
         times.append(_seconds(run))
     return median(times[WARM:])
+
+
+def _meet(comm: Communicator) -> None:
+    """Let all ranks go on at the same time; `barrier` may end some microseconds apart."""
+    comm.reduce_into(np.zeros(1))
 
 
 def _seconds(run: Callable[[], object]) -> float:
