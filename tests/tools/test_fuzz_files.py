@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from random import Random
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import texpr as tx
 from texpr.__main__ import main
 from texpr.tools.fuzz import damaged_files
 from texpr.tools.fuzz.damaged_files import Format, archive, file_of, formats, is_foreign, trial
+from texpr.tools.fuzz.damaged_models import changed
 
 
 def test_the_small_archive_is_valid(tmp_path):
@@ -19,6 +21,20 @@ def test_the_small_archive_is_valid(tmp_path):
     model = tx.pt2.load(path)
     assert list(model.state_dict()) == ["weight", "bias"]
     assert np.allclose(model(np.ones((2, 4), np.float32)), 5)
+
+
+@pytest.mark.parametrize("name", formats())
+def test_the_valid_file_of_each_format_is_read(name, tmp_path):
+    path = tmp_path / f"m{formats()[name].suffix}"
+    path.write_bytes(formats()[name].make())
+    formats()[name].read(path)
+
+
+def test_fields_of_models_are_changed():
+    pytest.importorskip("onnx")
+    data = formats()["onnx"].make()
+    made = [changed(Random(k), data) for k in range(20)]
+    assert made == [changed(Random(k), data) for k in range(20)] and len(set(made)) > 10
 
 
 @pytest.mark.parametrize("name", formats())

@@ -11,6 +11,7 @@ import re
 import resource
 import sys
 import sysconfig
+import tarfile
 import tempfile
 import traceback
 import zipfile
@@ -27,9 +28,13 @@ import numpy as np
 from texpr import nn
 from texpr.support.errors import Error
 from texpr.support.frozen_dataclass import frozen
+from texpr.support.options import current
+from texpr.tools.fuzz.damaged_models import changed
 from texpr.tools.fuzz.part import Part, alone, batched, file_name
 from texpr.tools.fuzz.trial import Finding
 
+MODEL, DATA = "m.onnx", "m.data"
+"""Names of the two files of a model whose data lie beside it."""
 MOST_MEMORY = 1 << 18
 """KB that a child may grow by while it reads a file of a few KB."""
 NUMBERS = (
@@ -54,11 +59,13 @@ class Format:
         suffix: of files, with its dot.
         make: the bytes of a small valid one.
         read: reads a path.
+        kind: of a container, `zip` or `tar`, of which one part may be changed; empty for others.
     """
 
     suffix: str
     make: Callable[[], bytes]
     read: Callable[[Path], object]
+    kind: str = ""
 
 
 def _network() -> nn.Module:
@@ -82,6 +89,45 @@ def _read_onnx(path: Path) -> object:
     from texpr import onnx
 
     return onnx.load(path)
+
+
+def _with_data() -> bytes:
+    """A model of ONNX and the file of its data, as one archive."""
+    from texpr import onnx
+    from texpr.onnx.onnx_package import library
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / MODEL
+        onnx.save(_network(), path, np.zeros((1, 4), np.float32))
+        helper = library().external_data_helper
+        model = library().load(path)
+        helper.convert_model_to_external_data(model, location=DATA, size_threshold=0)
+        library().save(model, path)
+        return _joined("tar", {name: (Path(folder) / name).read_bytes() for name in (MODEL, DATA)})
+
+
+def _read_with_data(path: Path) -> object:
+    from texpr import onnx
+
+    for name, data in _parts("tar", path.read_bytes()).items():
+        (path.parent / name).write_bytes(data)
+    return onnx.load(path.parent / MODEL)
+
+
+def _graph() -> bytes:
+    """A model of NNEF."""
+    from texpr import nnef
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "m.tar"
+        nnef.save(_network(), path, np.zeros((1, 4), np.float32))
+        return path.read_bytes()
+
+
+def _read_graph(path: Path) -> object:
+    from texpr import nnef
+
+    return nnef.load(path)
 
 
 def _read_archive(path: Path) -> object:
@@ -146,7 +192,8 @@ def archive() -> bytes:
         full: {"path_name": f"weight_{k}", "is_param": True, "use_pickle": False, "tensor_meta": types[short]}
         for k, (full, short) in enumerate((("weight", "w"), ("bias", "b")))
     }
-    return _zipped(
+    return _joined(
+        "zip",
         {
             "m/archive_format": b"pt2",
             "m/byteorder": b"little",
@@ -154,31 +201,52 @@ def archive() -> bytes:
             "m/data/weights/weight_1": np.ones(3, "<f4").tobytes(),
             "m/data/weights/model_weights_config.json": json.dumps({"config": table}).encode(),
             "m/models/model.json": json.dumps(program).encode(),
-        }
+        },
     )
 
 
-def _zipped(parts: dict[str, bytes]) -> bytes:
+def _joined(kind: str, parts: dict[str, bytes]) -> bytes:
+    """Files as a container."""
     found = io.BytesIO()
-    with zipfile.ZipFile(found, "w") as file:
-        for name, data in parts.items():
-            file.writestr(zipfile.ZipInfo(name), data)
+    if kind == "zip":
+        with zipfile.ZipFile(found, "w") as file:
+            for name, data in parts.items():
+                file.writestr(zipfile.ZipInfo(name), data)
+    else:
+        with tarfile.open(fileobj=found, mode="w") as tar:
+            for name, data in parts.items():
+                about = tarfile.TarInfo(name)
+                about.size = len(data)
+                tar.addfile(about, io.BytesIO(data))
     return found.getvalue()
+
+
+def _parts(kind: str, data: bytes) -> dict[str, bytes]:
+    """The files of a container that was made here."""
+    if kind == "zip":
+        with zipfile.ZipFile(io.BytesIO(data)) as file:
+            return {n: file.read(n) for n in file.namelist()}
+    with tarfile.open(fileobj=io.BytesIO(data)) as tar:
+        found = {member.name: tar.extractfile(member) for member in tar}
+        return {name: file.read() for name, file in found.items() if file is not None}
 
 
 @cache
 def formats() -> dict[str, Format]:
     """The formats whose libraries are installed."""
     known = {
-        "pt2": Format(".pt2", archive, _read_archive),
+        "pt2": Format(".pt2", archive, _read_archive, "zip"),
+        "nnef": Format(".nnef.tar", _graph, _read_graph, "tar"),
         "safetensors": Format(
             ".safetensors",
             lambda: _written(lambda p: nn.save(_network(), p)),
             lambda p: nn.load(_network(), p),
         ),
         "onnx": Format(".onnx", lambda: _written(_onnx), _read_onnx),
+        "onnx and data": Format(".onnx.tar", _with_data, _read_with_data, "tar"),
     }
-    return {name: f for name, f in known.items() if name == "pt2" or find_spec(name)}
+    needed = {"onnx": "onnx", "onnx and data": "onnx", "safetensors": "safetensors"}
+    return {name: f for name, f in known.items() if name not in needed or find_spec(needed[name])}
 
 
 @cache
@@ -190,17 +258,23 @@ def file_of(seed: int, number: int) -> tuple[str, bytes]:
     """The format and the bytes of trial `number`."""
     r = Random(f"{seed}:{number}")
     name = r.choice(sorted(formats()))
-    data = _valid(name)
-    if name == "pt2" and r.random() < 0.7:  # a part, so that checksums are right
-        return name, _with_part(r, data)
-    return name, spoilt(r, data)
+    data, kind = _valid(name), formats()[name].kind
+    if kind and (name == "onnx and data" or r.random() < 0.7):  # a part: checksums and headers are right
+        return name, _with_part(r, kind, data)
+    return name, _damaged(r, f"m{formats()[name].suffix}", data)
 
 
-def _with_part(r: Random, data: bytes) -> bytes:
-    with zipfile.ZipFile(io.BytesIO(data)) as file:
-        parts = {n: file.read(n) for n in file.namelist()}
+def _damaged(r: Random, file: str, data: bytes) -> bytes:
+    """A file with bytes changed, or fields of what it says."""
+    if file.endswith(".onnx") and r.random() < 0.6:
+        return changed(r, data)
+    return spoilt(r, data)
+
+
+def _with_part(r: Random, kind: str, data: bytes) -> bytes:
+    parts = _parts(kind, data)
     name = r.choice(sorted(parts, key=lambda n: len(parts[n]))[-3:])
-    return _zipped({**parts, name: spoilt(r, parts[name])})
+    return _joined(kind, {**parts, name: _damaged(r, name, parts[name])})
 
 
 def spoilt(r: Random, data: bytes) -> bytes:
@@ -258,7 +332,8 @@ def replayed(path: Path) -> Finding | None:
 
 def one(path: str) -> list[str] | None:
     """Runs in a child."""
-    name = next(n for n, f in formats().items() if f.suffix == Path(path).suffix)
+    fitting = [n for n, f in formats().items() if path.endswith(f.suffix)]
+    name = max(fitting, key=lambda n: len(formats()[n].suffix))
     finding = trial(name, Path(path).read_bytes(), Counter())
     return None if finding is None else [finding.kind, finding.detail]
 
@@ -304,12 +379,15 @@ def _watch() -> None:
 
 
 def is_foreign(path: str, folder: str) -> bool:
-    """True for a file that is neither in the folder nor a part of Python or its packages."""
+    """True for a file that is neither in the folder nor a part of Python, its packages, or texpr's
+    cache.
+    """
     own = (
         folder,
         sys.prefix,
         sys.base_prefix,
         *sysconfig.get_paths().values(),
         str(Path(__file__).parents[3]),
+        *([str(cache)] if (cache := current().cache_dir) else []),
     )
     return not path.isdigit() and not os.path.abspath(path).startswith((*own, "/proc/", "/sys/", "/dev/null"))

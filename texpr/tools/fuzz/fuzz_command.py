@@ -163,6 +163,8 @@ _SHOWN = (
     "pt2",
     "safetensors",
     "onnx",
+    "onnx and data",
+    "nnef",
     "default schedules",
     "programs",
     "differentiated",
@@ -195,7 +197,7 @@ def _replay(path: Path) -> int:
         finding = defaults.replayed(path.read_text(encoding="utf-8"))
     elif path.suffix == ".gradients":
         finding = gradients.replayed(path.read_text(encoding="utf-8"))
-    elif path.suffix in {f.suffix for f in damaged_files.formats().values()}:
+    elif path.name.endswith(tuple(f.suffix for f in damaged_files.formats().values())):
         finding = damaged_files.replayed(path)
     elif path.suffix == ".litmus":
         finding = schedules.replayed(parse_case(path.read_text(encoding="utf-8")))
