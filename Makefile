@@ -8,7 +8,7 @@ THREADS ?= 1,2
 BATCHES ?= 1,8
 EXAMPLES ?= 5
 
-.PHONY: venv array-api test test-all check arm demo examples litmus compilers gradients peers bench-peers bench-x86 pt2 bench-train bench-distributed bench-models bench-pretrained bench-polybench benchmarks reference docs links notebooks gpu fuzz fuzz-properties mutants verdicts ulp dist matrix bridges models nnef changelog release-tools clean
+.PHONY: venv array-api test test-all check arm demo examples litmus compilers gradients peers bench-peers bench-x86 pt2 bench-train bench-distributed bench-models bench-pretrained bench-polybench benchmarks reference docs links notebooks gpu fuzz fuzz-properties mutants verdicts ulp dist matrix bridges torch-databases models nnef changelog release-tools clean
 venv: $(VENV)/.installed
 
 $(VENV)/.installed: pyproject.toml
@@ -61,6 +61,12 @@ gradients: venv bench-peers
 peers: gradients
 	$(BIN)/python scripts/layers.py --torch .bench-peers/bin/python
 	$(BIN)/python scripts/optimizers.py --torch .bench-peers/bin/python
+
+# PyTorch's databases of modules and optimizers, by the names that texpr has:  make torch-databases NAMES=Conv2d,Adam
+torch-databases: venv
+	$(BIN)/python -c "from scripts.bridges import environment; environment('torch', 'newest')"
+	.bridges/torch-newest/bin/python -m pip install --quiet expecttest
+	.bridges/torch-newest/bin/python scripts/peers/torch_databases.py --names '$(NAMES)'
 
 # The outside suite of the array API standard on `tx.array_api`, with counts:  make array-api EXAMPLES=20 SUITE=../array-api-tests
 array-api: $(VENV)/.array-api

@@ -68,6 +68,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         str(r.longrepr[2]).removeprefix("Skipped: ") for r in terminalreporter.stats.get("skipped", [])
     )
     left = sum(n for reason, n in why.items() if reason.startswith("left out"))
+    refused = sum(n for reason, n in why.items() if reason.startswith("left out: refused"))
     count = len(passed) + len(failed) + left
     write = terminalreporter.write_line
     write("")
@@ -75,6 +76,9 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     if count:
         write(f"  passed {len(passed)}, failed {len(failed)}, left out {left}")
         write(f"  passed of all in scope: {100 * len(passed) / count:.1f} %")
+        write(
+            f"  passed of all but what is refused openly: {100 * len(passed) / max(count - refused, 1):.1f} %"
+        )
         write(f"  passed of those that ran: {100 * len(passed) / max(count - left, 1):.1f} %")
     write(f"shapes that depend on data, beside: passed {data[0]}, failed {data[1]}")
     for reason, n in sorted(why.items()):

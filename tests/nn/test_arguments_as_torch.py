@@ -189,3 +189,15 @@ ADAM = nn.optim.Adam(MODEL.parameters())
 )
 def test_swapped_parts(run: Callable[[], object], message: str):
     assert complaint(run) == f"error[arguments]: {message}"
+
+
+@pytest.mark.parametrize("dtype", ["f64", "f16", "bf16", np.float32])
+@pytest.mark.parametrize("kind", [nn.Parameter, nn.Buffer])
+def test_variables_are_made_in_a_dtype(kind: type, dtype: object):
+    made = kind([1, 2.5], dtype=dtype)
+    assert made.dtype == tx.zeros(1, dtype=dtype).dtype and (made * 2).tolist() == [2, 5]
+
+
+def test_a_dtype_that_is_not_there_is_named():
+    with pytest.raises(tx.CallError, match="'quux' is no dtype that texpr has"):
+        nn.Parameter([1.0], dtype="quux")

@@ -214,10 +214,24 @@ def orders() -> Iterator[Case]:
         yield Case(name, (given(np.zeros(0)), small(3)), lambda a, v, s=side: np.searchsorted(a, v, s))
 
 
+def samples() -> Iterator[Case]:
+    for n, m in ((7, 3), (1, 1), (3, 40)):
+        yield Case("convolve", (small(n), small(m)), np.convolve, dtypes=("f4", "f8", "i4", "u1"))
+    for n, m in ((7, 3), (1, 1), (40, 40)):
+        yield Case(
+            "convolve_valid",
+            (small(n), small(m)),
+            lambda a, v: np.convolve(a, v, "valid"),
+            dtypes=("f4", "f8", "i4", "u1"),
+        )
+    for points, n in (([-1.5, -1.0, 0.0, 0.25, 2.0], 30), ([0.5], 3), ([0.0, 1.0], 0)):
+        yield Case("interp", (normal(n), given(points), normal(len(points))), np.interp, slack=4)
+
+
 def largest(x: Array, k: int) -> tuple[Array, Array]:
     """The k largest elements of each row, and their places."""
     places = np.argsort(-x, -1, kind="stable")[..., :k]
     return np.take_along_axis(x, places, -1), places
 
 
-CASES = (*attention(), *recurrent(), *scans(), *orders())
+CASES = (*attention(), *recurrent(), *scans(), *orders(), *samples())

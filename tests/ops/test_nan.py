@@ -22,6 +22,7 @@ LEFT_OUT = {
     ("cumsum_exclusive", "X"): "an element is not in its own sum",
     ("diag", "x"): "zeros beside the diagonal",
     ("embedding_offsets", "scale"): "of padding",
+    ("interp", "A"): "places increase, and NaN has no order",
     ("multilabel_margin_loss", "X"): "pairs of classes that both belong",
     ("resize_axis_cubic", "X"): "weights of 0",
     ("resize_axis_linear", "X"): "weights of 0",

@@ -173,7 +173,7 @@ TENSOR = {
     **meant("x.device", "is_cuda", "get_device", "devices"),
     **meant("x.reshape(...)", "resize"),
     **meant("x.ndim", "rank"),
-    **said("did you mean `ops.tile(...)` or `ops.repeat(...)`?", "repeat", "tile"),
+    **said("torch's is `x.tile(...)`, NumPy's `np.repeat(x, n, axis)`", "repeat"),
     **said(
         "every tensor is a value of its own",
         "is_contiguous",
@@ -213,9 +213,15 @@ TENSOR = {
     **said("write `x | y`", "logical_or"),
     **said("write `-x`", "negative"),
     **said("write `~x`", "logical_not"),
-    **meant("ops.take(...)", "take"),
     **meant("ops.concat(...)", "cat"),
-    **said("sorting is for NumPy: `x.numpy()` is an array", "nonzero"),
+    **said("`np.argwhere(x)` gives rows of places, `np.nonzero(x)` an array for each axis", "nonzero"),
+    **said("`np.bincount(x)` counts", "bincount", "histc"),
+    **said("`np.cov(x)` and `np.corrcoef(x)` are operators", "cov", "corrcoef"),
+    **said("write `bias + x @ y`", "addmm", "addmv", "baddbmm", "addbmm"),
+    **said("write `x.amax() - x.amin()`", "ptp"),
+    **said(
+        "`tx.zeros`, `tx.ones` and `tx.full` make tensors", "new_zeros", "new_ones", "new_full", "new_empty"
+    ),
     **meant("x.numpy()", "asnumpy", "as_numpy", "array", "device_buffer"),
     **meant("x.detach()", "data"),
     **said("the graph is not shown; `x.requires_grad` and `x.is_leaf` are", "grad_fn"),

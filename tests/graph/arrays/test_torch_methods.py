@@ -100,6 +100,26 @@ SAME = {
     "a.triu(1)": "np.triu(A, 1)",
     "(a > 0).tril()": "np.tril(A > 0)",
     "(a > 0).triu(-1)": "np.triu(A > 0, -1)",
+    "a.count_nonzero(dim=1)": "np.count_nonzero(A, 1)",
+    "m.count_nonzero()": "np.asarray(5)",
+    "(m / 0 * 0).nansum()": "np.float32(0)",
+    "(m / m).nansum(dim=1)": "np.float32([3, 2])",
+    "(m / m * m).nanmean(dim=1, keepdim=True)": "np.float32([[0], [1]])",
+    "m.take([5, 0])": "M.take([5, 0])",
+    "m.take([2, 0], dim=1)": "M.take([2, 0], 1)",
+    "a.diagonal(0, 1, 2)": "A.diagonal(0, 1, 2)",
+    "m.diag(1)": "np.diag(M, 1)",
+    "m[0].diag()": "np.diag(M[0])",
+    "m.trace()": "np.trace(M)",
+    "m.tile(2)": "np.tile(M, 2)",
+    "m.tile(2, 1)": "np.tile(M, (2, 1))",
+    "m.tile((2, 1, 1))": "np.tile(M, (2, 1, 1))",
+    "m.diff()": "np.diff(M)",
+    "a.diff(2, dim=2)": "np.diff(A, 2)",
+    "m.cummax(dim=1).values": "np.maximum.accumulate(M, 1)",
+    "m.long().cummax(1).indices": "np.array([[0, 0, 0], [0, 1, 1]])",
+    "m.cummin(-1).values": "np.minimum.accumulate(M, 1)",
+    "m.logcumsumexp(dim=0)": "np.logaddexp.accumulate(M, 0)",
 }
 
 
@@ -125,6 +145,7 @@ def test_sizes():
     assert (a.size, a.size(), a.size(0), a.size(-1)) == (24, (2, 3, 4), 2, 4)
     assert isinstance(a.size, int) and pickle.loads(pickle.dumps(a.size)) == 24
     assert (a.dim(), a.numel(), a.nelement(), a.element_size()) == (3, 24, 24, 4)
+    assert a.nbytes == A.nbytes and len(nn.Parameter(A)) == 2 and nn.Parameter(A[:0])
     assert a.is_floating_point() and not a.argmax(0).is_floating_point()
     parameter = nn.Parameter(A)
     assert (parameter.size, parameter.size(1), parameter.numel()) == (24, 3, 24)

@@ -81,6 +81,10 @@ def test_draws():
     assert str(n.dtype) == "i64" and sorted(set(n.tolist())) == [2, 3, 4]
     assert tx.randint(3, (4,), seed=0).shape == (4,) and tx.randint(3).shape == ()
     assert sorted(tx.randperm(9, seed=1).tolist()) == list(range(9))
+    for like, draw in ((tx.rand_like, tx.rand), (tx.randn_like, tx.randn)):
+        x = tx.zeros(2, 3, dtype="f64")
+        assert like(x, seed=1).equal(draw(2, 3, seed=1, dtype="f64")) and like(x).shape == (2, 3)
+        assert str(like(X, dtype="f16").dtype) == "f16"
 
 
 COMPLAINTS = {

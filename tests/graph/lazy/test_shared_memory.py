@@ -117,3 +117,22 @@ def test_a_single_truth_value_is_a_mask_of_no_axes(holds: bool):
             x[key], expected = 9.0, a.copy()
             expected[holds] = 9.0
             np.testing.assert_array_equal(x.numpy(), expected)
+
+
+@pytest.mark.parametrize("look", (lambda x: x.numpy(), np.asarray), ids=("numpy", "asarray"))
+@pytest.mark.parametrize("make", (lambda: tx.tensor([1.0, 2.0]), lambda: tx.ones(2) + 1), ids=("data", "sum"))
+def test_the_array_of_a_tensor_is_not_written_to(make, look):
+    x = make()
+    before, waiting = x.tolist(), x * 2
+    with pytest.raises(ValueError, match="read-only"):
+        look(x)[:] = 7
+    assert np.shares_memory(look(x), x.numpy())
+    np.array(x)[:] = 7
+    x.numpy().copy()[:] = 7
+    assert (x.tolist(), waiting.tolist()) == (before, [2 * v for v in before])
+
+
+def test_the_array_of_a_parameter_is_written_to():
+    p = tx.nn.Parameter(np.ones(2, "f4"))
+    p.numpy()[:] = 7
+    assert (p * 1).tolist() == [7, 7]

@@ -8,7 +8,7 @@ import pytest
 import texpr as tx
 from texpr import nn
 
-# (shape, options, p after three steps of torch 2.13.0: lr 0.1, first values linspace(-1, 1), loss
+# (shape, options, p after three steps of torch 2.13.0 or newer: lr 0.1, first values linspace(-1, 1), loss
 # sum((p - arange)^2))
 TORCH = [
     ((2, 3), {}, [-1.1181, -0.5552, 0.0104, 0.3684, 0.7003, 1.0305]),
@@ -17,7 +17,13 @@ TORCH = [
         {"adjust_lr_fn": "match_rms_adamw", "nesterov": False},
         [-1.0415, -0.6146, -0.4355, -0.0832, 0.167, 0.4509, 0.7717, 0.9835],
     ),
+    ((2, 3), {"adjust_lr_fn": "spectral_unclamped"}, [-1.0882, -0.5594, -0.0303, 0.3348, 0.6786, 1.0218]),
 ]
+RATIOS = {
+    "original": lambda rows, columns: max(1, rows / columns) ** 0.5,
+    "match_rms_adamw": lambda rows, columns: 0.2 * max(rows, columns) ** 0.5,
+    "spectral_unclamped": lambda rows, columns: (rows / columns) ** 0.5,
+}
 
 
 def by_formula(
@@ -41,8 +47,7 @@ def test_steps(shape: tuple[int, int], options: dict, torchs: list[float]):
     w = nn.Parameter(np.linspace(-1, 1, target.size).reshape(shape))
     optimizer = nn.optim.Muon([w], lr=0.1, **options)
     p, buffer = w.data.copy(), np.zeros(shape)
-    rows, columns = shape
-    ratio = 0.2 * max(shape) ** 0.5 if "adjust_lr_fn" in options else max(1, rows / columns) ** 0.5
+    ratio = RATIOS[options.get("adjust_lr_fn", "original")](*shape)
     for _ in range(3):
         optimizer.zero_grad()
         ((w - tx.tensor(target)) ** 2).sum().backward()

@@ -13,10 +13,11 @@ import numpy as np
 
 from texpr import ops
 from texpr.graph.arrays import array_functions, operator_texts
-from texpr.graph.arrays.array_functions import operand
-from texpr.graph.arrays.numpy_operands import at_axis, by_places, places, strong, tensor_of
-from texpr.graph.arrays.promotion import named
-from texpr.ir.dtypes import BOOL, int_range
+from texpr.graph.arrays.array_functions import cast_any, dtype_of, operand
+from texpr.graph.arrays.joins_and_splits import concatenate, stack
+from texpr.graph.arrays.numpy_operands import at_axis, by_places, is_tensor, places, strong, tensor_of
+from texpr.graph.arrays.promotion import named, promoted
+from texpr.ir.dtypes import BOOL, I64, int_range
 from texpr.support.errors import CallError
 
 # Axes
@@ -294,6 +295,50 @@ def take(a: Any, indices: Any, axis: int | None = None) -> Any:
     return at_axis(x, place, indices)
 
 
+def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
+    """`np.delete`: without the parts at known places of an axis."""
+    x = operand(arr)
+    if axis is None:
+        return delete(x.reshape(-1), obj, 0)
+    (k,) = array_functions.axes_of(axis, len(x.shape))
+    return by_places(x, k, np.delete(np.arange(x.shape[k]), obj))
+
+
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+    """`np.insert`: with values before known places of an axis, in the dtype of the array."""
+    x = strong(arr)
+    if axis is None:
+        return insert(x.reshape(-1), obj, values, 0)
+    if not is_tensor(x):
+        return NotImplemented
+    (k,) = array_functions.axes_of(axis, len(x.shape))
+    extent, rest = x.shape[k], [n for i, n in enumerate(x.shape) if i != k]
+    new = cast_any(strong(values), x.dtype)
+    count = max(np.arange(extent)[obj].size if isinstance(obj, slice) else np.size(obj), 1)
+    if len(new.shape) == len(x.shape) and count == 1 and new.shape[k] > 1:
+        count = new.shape[k]
+    elif not np.ndim(obj) and not isinstance(obj, slice) and len(new.shape) == len(x.shape) - 1 and rest:
+        new = new.reshape((*new.shape[:k], 1, *new.shape[k:]))  # one part, as NumPy reads a single place
+    shape = (*x.shape[:k], count, *x.shape[k + 1 :])
+    new = np.broadcast_to(new, shape)
+    at = obj if isinstance(obj, slice) or np.ndim(obj) or count == 1 else np.full(count, obj)
+    order = np.insert(np.arange(extent), at, np.arange(extent, extent + count))
+    return by_places(concatenate([x, new], k), k, order)
+
+
+def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:  # noqa: N803
+    """`np.vander`: powers of the elements of a vector, side by side."""
+    v = strong(x)
+    count = v.shape[0] if N is None else N
+    if len(v.shape) != 1 or count < 1 or not is_tensor(v) or v.dtype == BOOL:
+        return NotImplemented
+    v = cast_any(v, promoted(dtype_of(v), I64))  # as NumPy has it
+    powers = [filled(v, 1)]
+    for _ in range(count - 1):
+        powers.append(powers[-1] * v)
+    return stack(powers if increasing else powers[::-1], 1)
+
+
 def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
     """`np.take_along_axis`: for each place of a result an element along an axis."""
     x, at = operand(arr), strong(indices)
@@ -335,6 +380,9 @@ REARRANGING: dict[str, Callable[..., Any]] = {
     "tile": tile,
     "repeat": repeat,
     "resize": resize,
+    "delete": delete,
+    "insert": insert,
+    "vander": vander,
     "pad": pad,
     "tril": triangle(upper=False),
     "triu": triangle(upper=True),

@@ -56,6 +56,22 @@ class SortingMethods:
         places = self.argsort(at)[(slice(None),) * at + (slice(0, k),)]
         return Values(ops.gather(self, places, axis=at), places)
 
+    @recorded
+    def cummax(self: Array, axis: int) -> Values[Array]:
+        """The largest up to each place of an axis, and its place: the last one of equal elements."""
+        return _running(ops.cummax_places, self, axis)
+
+    @recorded
+    def cummin(self: Array, axis: int) -> Values[Array]:
+        """The smallest up to each place of an axis, and its place: the last one of equal elements."""
+        return _running(ops.cummin_places, self, axis)
+
+    @recorded
+    def logcumsumexp(self: Array, axis: int) -> Array:
+        """Logarithms of sums of exponentials up to each place of an axis; never overflows."""
+        (at,) = array_functions.axes_of(axis, len(self.shape))
+        return ops.logcumsumexp(self if self.dtype.is_float else self.astype("f32"), axis=at)
+
     def median(self: Array, axis: int | None = None, keepdims: bool = False) -> Array:
         """The middle element in order along an axis, or of all; the mean of two for an even number, as
         `np.median`. NaN if there is one.
@@ -108,6 +124,12 @@ def _comparable(x: Any) -> Any:
     if x.dtype == BOOL:
         return x.astype(U8)
     return x.astype(F32) if x.dtype.as_bits else x
+
+
+def _running(operator: Any, x: Any, axis: int) -> Values[Any]:
+    (at,) = array_functions.axes_of(axis, len(x.shape))
+    values, places = operator(_comparable(x), axis=at)
+    return Values(values.astype(x.dtype), places)
 
 
 def _along(operator: Any, x: Any, axis: int | None) -> Any:

@@ -6,7 +6,7 @@ from math import prod
 from typing import Any, Self, TypeVar
 
 from texpr import ops
-from texpr.graph.arrays import array_functions, binary, rearranging
+from texpr.graph.arrays import array_functions, binary, rearranging, statistics
 from texpr.graph.arrays.array_functions import axes_of
 from texpr.graph.arrays.recorded import Recorded, recorded
 from texpr.graph.arrays.size import Size
@@ -95,6 +95,11 @@ class TorchMethods(TorchDtypes, Recorded):
     def element_size(self) -> int:
         """Bytes of an element."""
         return self.dtype.bytes
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.dtype.bytes * prod(self.shape)
 
     # Shapes
 
@@ -347,7 +352,48 @@ class TorchMethods(TorchDtypes, Recorded):
             found = ops.logsumexp(found, axis=k)
         return found.expand_dims(tuple(axes)) if keepdims and axes else found
 
+    @recorded
+    def count_nonzero(self: Array, axis: Axis = None, keepdims: Any = False) -> Array:
+        """How many elements are not 0, over some axes, or all: i64."""
+        return (self != 0).sum(axis, keepdims)
+
+    @recorded
+    def nansum(self: Array, axis: Axis = None, keepdims: Any = False) -> Array:
+        """The sum over some axes, or all, in which NaN counts as 0."""
+        return array_functions.where(self != self, 0, self).sum(axis, keepdims)
+
+    @recorded
+    def nanmean(self: Array, axis: Axis = None, keepdims: Any = False) -> Array:
+        """The mean over some axes, or all, of the elements that are not NaN."""
+        return statistics.nanmean(self, axis, keepdims=keepdims)
+
     # Places
+
+    @recorded
+    def take(self: Array, indices: Any, axis: Any = None) -> Array:
+        """The parts at places of an axis, or the elements at places in a line."""
+        return rearranging.take(self, _places(indices), axis)
+
+    def diagonal(self: Array, offset: Any = 0, dim1: Any = 0, dim2: Any = 1) -> Array:
+        """The diagonals of two axes, as the last axis."""
+        return rearranging.diagonal(self, offset, dim1, dim2)
+
+    def diag(self: Array, diagonal: Any = 0) -> Array:
+        """The diagonal of a matrix, or the matrix with a diagonal."""
+        return rearranging.diag(self, diagonal)
+
+    def trace(self: Array) -> Array:
+        """The sum of the diagonal of a matrix."""
+        return rearranging.trace(self)
+
+    def tile(self: Array, *dims: Any) -> Array:
+        """Repeated so often along each axis, as `np.tile` does; torch's `repeat` asks for all axes."""
+        return rearranging.tile(self, dims[0] if len(dims) == 1 else dims)
+
+    @recorded
+    def diff(self: Array, n: Any = 1, axis: Any = -1) -> Array:
+        """Differences of neighbours along an axis, n times."""
+        return statistics.diff(self, n, axis)
 
     def where(self: Array, condition: object, other: object) -> Array:
         """x where the condition holds, `other` elsewhere."""

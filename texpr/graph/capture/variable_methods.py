@@ -52,7 +52,7 @@ def _delegated(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
 
 @suggests(TENSOR)
 class VariableMethods:
-    """The methods and operators of tensors, but for `==` and `len`, which are those of objects."""
+    """The methods and operators of tensors, but for `==` and truth, which are those of objects."""
 
     __slots__ = ()
     __array_priority__ = 1000  # NumPy leaves `array * variable` to this class
@@ -74,6 +74,13 @@ class VariableMethods:
 
     def __iter__(self) -> Iterator[Any]:
         return iter(value_of(self))  # type: ignore[arg-type]
+
+    def __len__(self) -> int:
+        return len(value_of(self))  # type: ignore[arg-type]
+
+    def __bool__(self) -> bool:
+        """True, whatever the value and its length are: `if self.bias` asks if there is one."""
+        return True
 
     def item(self) -> float | int | bool:
         """The only element."""

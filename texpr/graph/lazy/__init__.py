@@ -36,7 +36,7 @@ from texpr.graph.lazy.creation import (
 from texpr.graph.lazy.jit_function import Jitted, jit
 from texpr.graph.lazy.lazy_tensor import Tensor, no_grad
 from texpr.graph.lazy.making import as_tensor, from_dlpack, tensor
-from texpr.graph.lazy.random_numbers import manual_seed, rand, randint, randn, randperm
+from texpr.graph.lazy.random_numbers import manual_seed, rand, rand_like, randint, randn, randn_like, randperm
 from texpr.graph.lazy.vmap import vmap
 
 if TYPE_CHECKING:
@@ -71,8 +71,10 @@ __all__ = [
     "ones",
     "ones_like",
     "rand",
+    "rand_like",
     "randint",
     "randn",
+    "randn_like",
     "randperm",
     "scan",
     "stack",

@@ -150,11 +150,16 @@ def full_like(
         >>> tx.full_like(tx.tensor([5, 6]), 7)
         tensor([7, 7], i64[2])
     """
+    t, place = like(x, dtype, device)
+    return full(tuple(x.shape), fill_value, dtype=t, device=place, requires_grad=requires_grad)
+
+
+def like(x: Any, dtype: object, device: str | None) -> tuple[DType, str | None]:
+    """The dtype and the device of a tensor, unless others are given."""
     given = array_functions.operand(x)
     t = named(dtype) if dtype is not None else array_functions.dtype_of(given)
     place = getattr(given, "device", None) if device is None else device
-    place = place if isinstance(place, str) and not isinstance(given, np.ndarray) else device
-    return full(tuple(given.shape), fill_value, dtype=t, device=place, requires_grad=requires_grad)
+    return t, place if isinstance(place, str) and not isinstance(given, np.ndarray) else device
 
 
 @boundary

@@ -13,7 +13,7 @@ import numpy as np
 
 from texpr.graph.arrays.promotion import named
 from texpr.graph.arrays.recording import active_capture
-from texpr.graph.lazy.creation import extents
+from texpr.graph.lazy.creation import extents, like
 from texpr.graph.lazy.lazy_tensor import Tensor
 from texpr.graph.lazy.making import of_bits
 from texpr.ir.dtypes import stored
@@ -111,6 +111,44 @@ def randn(
         (2, 3)
     """
     return _floats(_source(seed).standard_normal(extents(shape)), dtype, device, requires_grad)
+
+
+@boundary
+def rand_like(
+    x: Any,
+    *,
+    seed: int | None = None,
+    dtype: object = None,
+    device: str | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Uniform random numbers in the shape, dtype and place of another tensor; arguments as of `rand`.
+
+    Example:
+        >>> tx.rand_like(tx.zeros(2, 3)).shape
+        (2, 3)
+    """
+    t, place = like(x, dtype, device)
+    return rand(tuple(x.shape), seed=seed, dtype=t, device=place, requires_grad=requires_grad)
+
+
+@boundary
+def randn_like(
+    x: Any,
+    *,
+    seed: int | None = None,
+    dtype: object = None,
+    device: str | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Normal random numbers in the shape, dtype and place of another tensor; arguments as of `rand`.
+
+    Example:
+        >>> tx.randn_like(tx.zeros(2, 3)).shape
+        (2, 3)
+    """
+    t, place = like(x, dtype, device)
+    return randn(tuple(x.shape), seed=seed, dtype=t, device=place, requires_grad=requires_grad)
 
 
 @boundary

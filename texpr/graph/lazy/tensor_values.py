@@ -37,18 +37,29 @@ class TensorValues(ArrayMethods, gpu.Exchanged):
         def to(self, device: Any = None, dtype: object = None) -> Self: ...
 
     def numpy(self) -> np.ndarray:
-        """The value. Writing into the array changes the tensor, unless it lies on a device: then
-        the array is a copy. What NumPy lacks comes in the dtypes of `ml_dtypes` where that is
-        installed, else as f32, which holds it exactly.
+        """The value, without a copy: an array that cannot be written to, since results that wait for
+        the tensor would change. `x.numpy().copy()` and `np.array(x)` may be written to, and so may
+        the array of a parameter.
+
+        What lies on a device is copied. What NumPy lacks comes in the dtypes of `ml_dtypes` where
+        that is installed, else as f32, which holds it exactly.
         """
         try:
             value = self.realize().value
             assert value is not None
-            self._expose()
-            return readable(to_host(value), self.dtype)
+            return self._lent(readable(to_host(value), self.dtype))
         except Exception as error:
             hide_frames(error)
             raise
+
+    def _lent(self, array: np.ndarray) -> np.ndarray:
+        """The array for somebody who may not write to it, unless it is that of a variable."""
+        if self.owner is not None:
+            self.owner.expose()
+            return array
+        found = array.view()
+        found.flags.writeable = False
+        return found
 
     def _expose(self) -> None:
         """Somebody gets the array, who may write to it: it may be that of a variable."""
@@ -105,8 +116,7 @@ class TensorValues(ArrayMethods, gpu.Exchanged):
             if (seen := observation.get()) is not None:
                 seen.pure = False
             if type(self.value) is np.ndarray and dtype is None and not copy and not self.dtype.as_bits:
-                self._expose()
-                return self.value
+                return self._lent(self.value)
             if self.device != gpu.HOST:
                 raise CallError(
                     f"a tensor on {self.device} is asked for as an array of NumPy's",

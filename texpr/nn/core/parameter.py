@@ -6,9 +6,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from texpr.graph import Variable, active_capture
+from texpr.graph.arrays.promotion import named
 from texpr.graph.lazy import Tensor
-from texpr.ir.dtypes import DType
+from texpr.ir.dtypes import DType, numpy_dtype, stored
 from texpr.support.options import current
 from texpr.support.tracebacks import boundary
 
@@ -23,7 +26,8 @@ class Parameter(Variable):
         data: the first value.
         requires_grad: False for a parameter that training leaves alone.
         name: for messages; that of the attribute where it is assigned.
-        dtype: the dtype of data that NumPy lacks: bf16 in 16 bits, floats in 8 bits.
+        dtype: the dtype, by name or as it is: data of another one is converted. Data as bits has it
+            already: bf16 in 16 bits, floats in 8 bits.
     Attributes:
         grad: what `backward()` of lazy tensors has added up; None before.
     Raises:
@@ -39,9 +43,9 @@ class Parameter(Variable):
 
     @boundary
     def __init__(
-        self, data: object, requires_grad: bool = True, name: str = "parameter", dtype: DType | None = None
+        self, data: object, requires_grad: bool = True, name: str = "parameter", dtype: object = None
     ) -> None:
-        super().__init__(data, name, dtype, current().device)
+        super().__init__(*_converted(data, name, dtype), current().device)
         self._grad: Tensor | None = None
         self.requires_grad = requires_grad
 
@@ -67,7 +71,8 @@ class Buffer(Variable):
     Args:
         data: the first value.
         persistent: True if `state_dict` has it.
-        dtype: the dtype of data that NumPy lacks: bf16 in 16 bits, floats in 8 bits.
+        dtype: the dtype, by name or as it is: data of another one is converted. Data as bits has it
+            already: bf16 in 16 bits, floats in 8 bits.
     Raises:
         CallError: a dtype that texpr does not have.
     Example:
@@ -80,7 +85,15 @@ class Buffer(Variable):
     __slots__ = ("persistent",)
 
     def __init__(
-        self, data: object, persistent: bool = True, name: str = "buffer", dtype: DType | None = None
+        self, data: object, persistent: bool = True, name: str = "buffer", dtype: object = None
     ) -> None:
-        super().__init__(data, name, dtype, current().device)
+        super().__init__(*_converted(data, name, dtype), current().device)
         self.persistent = persistent
+
+
+def _converted(data: object, name: str, dtype: object) -> tuple[Any, str, DType | None]:
+    """Data in a dtype, if one is given, and the other arguments of a variable."""
+    if dtype is None:
+        return data, name, None
+    wanted, array = named(dtype), np.asarray(data)
+    return data if array.dtype == numpy_dtype(wanted) else stored(array, wanted), name, wanted

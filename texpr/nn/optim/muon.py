@@ -54,7 +54,8 @@ class Muon(Optimizer):
         ns_coefficients: a, b and c of the iteration.
         eps: the least norm that is divided by.
         ns_steps: iterations, below 100.
-        adjust_lr_fn: "original", or "match_rms_adamw": `lr' = 0.2 lr sqrt(max(rows, columns))`.
+        adjust_lr_fn: "original", "match_rms_adamw": `lr' = 0.2 lr sqrt(max(rows, columns))`, or
+            "spectral_unclamped": `lr' = lr sqrt(rows / columns)`.
     Raises:
         CallError: no parameters, one that is no matrix, or an option out of its range.
     Example:
@@ -84,7 +85,10 @@ class Muon(Optimizer):
         if self.ns_steps >= 100:
             raise CallError(f"Muon: ns_steps is {ns_steps}, expected fewer than 100", code="arguments")
         self.adjust_lr_fn = one_of(
-            "Muon", "adjust_lr_fn", adjust_lr_fn or "original", ("original", "match_rms_adamw")
+            "Muon",
+            "adjust_lr_fn",
+            adjust_lr_fn or "original",
+            ("original", "match_rms_adamw", "spectral_unclamped"),
         )
         super().__init__(
             params,
@@ -134,8 +138,7 @@ class Muon(Optimizer):
 
     def _ratio(self, rows: int, columns: int) -> float:
         """The learning rate of a matrix, over that of the group."""
-        return (
-            sqrt(max(1, rows / columns))
-            if self.adjust_lr_fn == "original"
-            else 0.2 * sqrt(max(rows, columns))
-        )
+        if self.adjust_lr_fn == "match_rms_adamw":
+            return 0.2 * sqrt(max(rows, columns))
+        least = 1 if self.adjust_lr_fn == "original" else 0
+        return sqrt(max(least, rows / columns))
