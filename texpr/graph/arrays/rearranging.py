@@ -314,14 +314,14 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     (k,) = array_functions.axes_of(axis, len(x.shape))
     extent, rest = x.shape[k], [n for i, n in enumerate(x.shape) if i != k]
     new = cast_any(strong(values), x.dtype)
+    one = not isinstance(obj, slice) and not np.ndim(obj)
     count = max(np.arange(extent)[obj].size if isinstance(obj, slice) else np.size(obj), 1)
     if len(new.shape) == len(x.shape) and count == 1 and new.shape[k] > 1:
         count = new.shape[k]
-    elif not np.ndim(obj) and not isinstance(obj, slice) and len(new.shape) == len(x.shape) - 1 and rest:
+    elif one and len(new.shape) == len(x.shape) - 1 and rest:
         new = new.reshape((*new.shape[:k], 1, *new.shape[k:]))  # one part, as NumPy reads a single place
-    shape = (*x.shape[:k], count, *x.shape[k + 1 :])
-    new = np.broadcast_to(new, shape)
-    at = obj if isinstance(obj, slice) or np.ndim(obj) or count == 1 else np.full(count, obj)
+    new = np.broadcast_to(new, (*x.shape[:k], count, *x.shape[k + 1 :]))
+    at = np.full(count, obj) if one and count > 1 else obj
     order = np.insert(np.arange(extent), at, np.arange(extent, extent + count))
     return by_places(concatenate([x, new], k), k, order)
 
