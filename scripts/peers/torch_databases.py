@@ -149,7 +149,7 @@ def compare_gradients(theirs: Any, ours: Any, expected: Any, found: Any, leaves:
     for value, _ in leaves:
         value.grad = None
     weights = [torch.cos(torch.arange(e.numel(), dtype=e.dtype).reshape(e.shape)) for e, _ in pairs]
-    sum((e * w).sum() for (e, _), w in zip(pairs, weights)).backward()
+    (sum((e * w).sum() for (e, _), w in zip(pairs, weights))).backward()
     sum((f * w.numpy()).sum() for (_, f), w in zip(pairs, weights)).backward()
     own = dict(ours.named_parameters())
     every = [(n, p, own[n]) for n, p in theirs.named_parameters()] + [

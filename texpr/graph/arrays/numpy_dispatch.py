@@ -20,7 +20,6 @@ from texpr.graph.arrays.per_element import PER_ELEMENT
 from texpr.graph.arrays.rearranging import REARRANGING
 from texpr.graph.arrays.recorded import Recorded
 from texpr.graph.arrays.recording import is_recording
-from texpr.graph.arrays.samples import SAMPLES
 from texpr.graph.arrays.statistics import STATISTICS
 from texpr.graph.arrays.sums_of_products import SUMS_OF_PRODUCTS
 from texpr.support.errors import CallError
@@ -157,7 +156,6 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
         **REARRANGING,
         **SUMS_OF_PRODUCTS,
         **STATISTICS,
-        **SAMPLES,
         **PER_ELEMENT,
     }.items()
     if (function := _resolved(name)) is not None

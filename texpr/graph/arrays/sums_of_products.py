@@ -1,4 +1,4 @@
-"""NumPy's products of vectors and matrices, and norms, called on tensors.
+"""NumPy's products of vectors and matrices, convolutions and norms, called on tensors.
 
 Arguments for which a function has no operator give NotImplemented: NumPy's own is called then.
 """
@@ -151,6 +151,37 @@ def polyval(p: Any, x: Any) -> Any:
     return found
 
 
+# Products that slide
+
+
+def convolve(a: Any, v: Any, mode: str = "full") -> Any:
+    """`np.convolve`: of two vectors, all products, those around the middle, or those that are whole."""
+    x, y = (part.reshape(1) if not part.shape else part for part in alike([a, v]))
+    if len(x.shape) != 1 or len(y.shape) != 1 or not x.size or not y.size or x.dtype == BOOL:
+        return NotImplemented
+    if y.shape[0] > x.shape[0]:
+        x, y = y, x
+    length, taps = x.shape[0], y.shape[0]
+    if mode == "valid":
+        return ops.convolve_valid(x, y)
+    found = ops.convolve(x, y)
+    if mode == "full":
+        return found
+    return found[(taps - 1) // 2 :][:length] if mode == "same" else NotImplemented
+
+
+def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
+    """`np.correlate`: sums of products without a turn of the second vector."""
+    x, y = alike([a, v])
+    if len(x.shape) != 1 or len(y.shape) != 1:
+        return NotImplemented
+    # Of a longer second vector, NumPy turns the result of the exchanged ones: `same` begins elsewhere then.
+    if y.shape[0] > x.shape[0]:
+        found = convolve(y, x[::-1], mode)
+        return found if found is NotImplemented else found[::-1]
+    return convolve(x, y[::-1], mode)
+
+
 # Norms
 
 
@@ -203,5 +234,7 @@ SUMS_OF_PRODUCTS: dict[str, Callable[..., Any]] = {
     "linalg.multi_dot": multi_dot,
     "linalg.matrix_power": matrix_power,
     "polyval": polyval,
+    "convolve": convolve,
+    "correlate": correlate,
 }
 """Products and norms, by their names in NumPy."""
