@@ -20,6 +20,7 @@ SUBJECTS = {
     "aten_attention": "Attention",
     "aten_windows": "Pooling and resizing",
     "aten_reductions": "Reductions and running sums",
+    "aten_recurrences": "Recurrences, choices",
     "aten_shapes": "Shapes, joins and parts",
     "aten_places": "Places and orders",
     "aten_copies": "Copies, conversions, constants",

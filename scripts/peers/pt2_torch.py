@@ -113,6 +113,31 @@ class InPlace(nn.Module):
         return y, z, self.calls + 0
 
 
+class Recurrent(nn.Module):
+    """Recurrent layers, and parts of a program that are chosen or without gradients."""
+
+    def __init__(self):
+        super().__init__()
+        self.lstm, self.gru = nn.LSTM(4, 3, 2, bidirectional=True), nn.GRU(4, 3, batch_first=True)
+        self.rnn, self.relu = nn.RNN(4, 3, bias=False), nn.RNN(4, 3, nonlinearity="relu")
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x):
+        with torch.no_grad():
+            still = self.linear(x)
+        found = {name: getattr(self, name)(x) for name in ("lstm", "gru", "rnn", "relu")}
+
+        def first(x):
+            return self.linear(x), x.sum(0)
+
+        def second(x):
+            return x * 2, x.mean(0)
+
+        total = x.sum()
+        chosen = torch.cond(total > -1e9, first, second, (x,)), torch.cond(total > 1e9, first, second, (x,))
+        return found | {"still": still, "chosen": chosen}
+
+
 class Kept(nn.Module):
     """A buffer whose parts are written, as language models keep what they have read."""
 
@@ -154,6 +179,7 @@ def made() -> dict:
             {"tokens": {1: length}, "scale": None, "more": {"q": None}},
         ),
         "writes": (Case(writes), (big,), {}, None),
+        "recurrent": (Recurrent().eval(), (torch.randn(2, 5, 4),), {}, None),
         "kept": (Kept(), (torch.randn(2),), {}, None),
         "in_place": (InPlace().train(), (torch.randn(4, 3, 5, 5),), {}, None),
     }

@@ -33,7 +33,7 @@ class Node:
 
     Attributes:
         target: as PyTorch writes it, such as `torch.ops.aten.relu.default`.
-        arguments: by name; values are `Name`, constants, `Graph`, or lists of them.
+        arguments: by name, or by their place where they have none; values are `Name`, constants, `Graph`, or lists of them.
         outputs: names; None for those that nobody asks for, lists for lists of tensors.
         module: the class and name of the PyTorch module that it comes from, or nothing.
     """
@@ -186,7 +186,7 @@ def _graph(at: Json, depth: int) -> Graph:
 
 
 def _node(at: Json, depth: int) -> Node:
-    given = [(i["name"].as_(str), _argument(i["arg"], depth)) for i in at["inputs"]]
+    given = [(i["name"].as_(str) or str(k), _argument(i["arg"], depth)) for k, i in enumerate(at["inputs"])]
     stack = at["metadata"].as_(dict).get("nn_module_stack")
     last = stack.rpartition(";")[2].split(",") if isinstance(stack, str) else []
     module = f"{last[2].rpartition('.')[2]} `{last[1]}`" if len(last) == 3 and last[1] else ""

@@ -8,6 +8,7 @@ from texpr.pt2.aten import (  # noqa: F401
     aten_elements,
     aten_layers,
     aten_places,
+    aten_recurrences,
     aten_reductions,
     aten_shapes,
     aten_sizes,

@@ -99,7 +99,7 @@ def _is_nonzero(call: Call, self: Any) -> Any:
 def _with_gradients(call: Call, **given: Any) -> Any:
     """A part of the program with or without gradients."""
     enabled, graph, *values = given.values()
-    found = _run(call, graph, values)
+    found = run_part(call, graph, values)
     return tuple(found) if enabled else tuple(_stopped(x) for x in found)
 
 
@@ -109,12 +109,13 @@ def _with_autocast(call: Call, **given: Any) -> Any:
     _, _, enabled, _, graph, *values = given.values()
     if enabled:
         raise call.refuse("autocast", help="save exported.run_decompositions()")
-    return tuple(_run(call, graph, values))
+    return tuple(run_part(call, graph, values))
 
 
-def _run(call: Call, graph: Any, values: list[Any]) -> list[Any]:
+def run_part(call: Call, graph: Any, values: list[Any]) -> list[Any]:
+    """What a part of the program gives for these values."""
     if not isinstance(graph, Graph):
-        raise call.refuse("its second argument is no graph")
+        raise call.refuse("an argument that should be a part of the program is none")
     names = [n.name for n in graph.inputs]
     flat = [v for x in values for v in (x if isinstance(x, list) else [x])]
     inner = dict(zip(names, flat, strict=True))
