@@ -267,6 +267,9 @@ The table is of revision {REVISION[:8]} (May 2026) and of revision 8 of the draf
 * *proven*: the loops of a kernel for open sizes have a certificate.
 * *differentiated*: `tx.grad` gives an operator; `-` where no input or no output is a float.
 
+`TEXPR_SKRIPTND=DIR python -m pytest tests/nnef/test_skriptnd_standard.py` compares 88 of them with
+NumPy, by the interpreter, within 1e-5.
+
 """
 
 

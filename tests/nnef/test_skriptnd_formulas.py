@@ -52,6 +52,13 @@ operator joined {
     @assert { sx == sy || sx is 1 || sy is 1: "{sx} and {sy} do not fit"; }
     @lower { z[i..] = x[sx is 1 ? 0 : i..] - y[sy is 1 ? 0 : i..], i < s; }
 }
+operator mixed {
+    @dtype { X: num; Y: num; }
+    @attrib { axis: int = -1; }
+    @input { x: X^(rank)[s..(axis < 0 ? axis + rank : axis),n,t..]; y: Y[n]; }
+    @output { z: bool[s..,n,t..]; w: real[int(7.0 \\ 2.0)]; }
+    @lower { z[i..,j,k..] = x[i..,j,k..] < y[j,], i < s, j < n, k < t; w[i,] = real(i), i < int(7.0 \\ 2.0); }
+}
 operator hold {
     @input { x: bool[n]; y: bool[n]; }
     @output { z: bool[n]; }
@@ -70,6 +77,14 @@ def test_elements(tmp_path):
     assert np.allclose(run(mine.leaky(2, 0), x, np.float32(0.1)), np.where(x < 0, 0.1 * x, x), atol=1e-7)
     a, b = np.array([True, True, False, False]), np.array([True, False, True, False])
     assert run(mine.hold(1, 1), a, b).tolist() == ((a ^ ~b) & (a | b)).tolist()
+
+
+def test_a_comparison_may_be_of_two_types_and_an_axis_counts_from_the_end(tmp_path):
+    mixed, x, y = loaded(tmp_path, ELEMENTS).mixed, np.arange(6).reshape(2, 3), array(3)
+    z, w = run(mixed(2, 1, types={"X": "int"}), x, y)
+    assert np.array_equal(z, x < y) and w.tolist() == [0, 1, 2, 3]
+    z, _ = run(mixed(2, 1, axis=0, types={"X": "int"}), x.T, y)
+    assert np.array_equal(z, x.T < y[:, None])
 
 
 def test_ranks_give_open_sizes_and_one_is_broadcast(tmp_path):

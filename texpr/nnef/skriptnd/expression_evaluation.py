@@ -30,6 +30,7 @@ from texpr.support.suggest import did_you_mean
 
 LONGEST = 4096
 """Items of a pack."""
+_COMPARED = ("<", "<=", ">", ">=", "==", "!=")
 _EMPTY = {"real": 0.0, "int": 0, "bool": False, "str": ""}
 _FORMATTED = re.compile(r"\{([^{}]*)\}")
 
@@ -92,9 +93,12 @@ class Evaluator:
         try:
             return self.value(part)
         except UnknownName as unknown:
-            where, near = unknown.at, did_you_mean(unknown.name, list(self.values))
-            error = self.refused(where, f"`{unknown.name}` is not known here", near)
+            error = self._unknown(unknown)
         raise error
+
+    def _unknown(self, unknown: UnknownName) -> CheckError:
+        near = did_you_mean(unknown.name, list(self.values))
+        return self.refused(unknown.at, f"`{unknown.name}` is not known here", near)
 
     def _literal(self, part: skript_tree.Value) -> Any:
         return part.value
@@ -254,9 +258,18 @@ class Evaluator:
         y = self.value(part.y)
         if symbol == "in":
             return self._contained(x, y)
+        if symbol in _COMPARED:
+            return self.lifted(lambda a, b: compared(symbol, *self._alike(a, b)), x, y)
         if symbol == "is":
             return self.lifted(lambda a, b: type(a) is type(b) and a == b, x, y)
         return self.lifted(lambda a, b: binary(symbol, a, b), x, y)
+
+    def _alike(self, x: Any, y: Any) -> tuple[Any, Any]:
+        """Two values that are compared: both are reals where they are of different types."""
+        kinds = {kind_of(x), kind_of(y)}
+        if len(kinds) == 2 and "str" not in kinds:
+            return converted("real", x, self.dtypes), converted("real", y, self.dtypes)
+        return x, y
 
     def _contained(self, x: Any, y: Any) -> Any:
         if x is None or y is None:
@@ -342,8 +355,12 @@ class Evaluator:
 
         Raises:
             Refusal: they are more or fewer.
+            CheckError: a name in them is not known.
         """
-        indices = self.entries([p for p in parts])
+        try:
+            indices = self.entries(parts)
+        except UnknownName as unknown:
+            raise self._unknown(unknown) from None
         if indices is None:
             return None
         if len(indices) != len(tensor.shape):
@@ -399,7 +416,7 @@ def binary(symbol: str, x: Any, y: Any) -> Any:
     """An operator of two scalars."""
     if symbol in ("&&", "||", "^", "=>"):
         return logical(symbol, x, y)
-    if symbol in ("<", "<=", ">", ">=", "==", "!="):
+    if symbol in _COMPARED:
         return compared(symbol, x, y)
     if isinstance(x, Edge) or isinstance(y, Edge):
         raise Refusal("`|index|` stands alone at its place")

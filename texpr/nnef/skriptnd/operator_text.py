@@ -235,7 +235,7 @@ class OperatorText:
         outputs = ", ".join(self._typed(d) for d in self.outputs.values())
         outputs = f"({outputs})" if len(self.outputs) != 1 else outputs
         require = f" require {', '.join(self.conditions)}" if self.conditions else ""
-        lines = [f"  let {self._typed(d)}" for d in self.others.values() if d.shape]
+        lines = [f"  let {self._typed(d)}" for d in self.others.values()]
         lines += [f"  {self._equation(e)}" for e in self.equations]
         body = "\n".join(lines)
         return f"op {name or self.name}({inputs}) -> {outputs}{require} {{\n{body}\n}}\n"

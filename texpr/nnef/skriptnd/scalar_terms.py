@@ -181,13 +181,12 @@ def _real(symbol: str, x: float, y: float) -> float:
         "-": operator.sub,
         "*": operator.mul,
         "/": operator.truediv,
+        "\\": lambda a, b: math.ceil(a / b),
         "%": operator.mod,
         "**": operator.pow,
         "<?": min,
         ">?": max,
     }
-    if symbol not in functions:
-        raise Refusal(f"`{symbol}` is for whole numbers")
     return float(functions[symbol](x, y))
 
 
@@ -199,6 +198,8 @@ def _written(symbol: str, kind: str, x: Term, y: Term) -> Term:
     if symbol == "*":
         outside = "0" if "0" in (x.outside, y.outside) else ""
         return Term(f"{x.held(PRODUCT)} * {y.held(ATOM)}", kind, PRODUCT, outside)
+    if symbol == "\\" and kind == "real":
+        return Term(f"ceil({x.held(ATOM)} / {y.held(ATOM)})", kind)
     if symbol == "\\":
         return Term(f"-(-{x.held(ATOM)} // {y.held(ATOM)})", kind, SUM)
     if symbol == "/" and kind == "real":

@@ -29,6 +29,7 @@ class Binding:
         self.evaluate, self.text, self.open_sizes = evaluate, text, open_sizes
         self.operator, self.values = evaluate.operator, evaluate.values
         self.waiting: list[tuple[skript_tree.Parameter, Any]] = []
+        self.lengths: list[tuple[skript_tree.Parameter, int]] = []
 
     def refused(self, part: skript_tree.Part, message: str, help: str = "") -> Exception:  # noqa: A002
         """The error for a part of the definition."""
@@ -74,7 +75,10 @@ class Binding:
             return
         self.values[each.name] = value
         if each.type.packed and each.type.length is not None:
-            self._equal(each.type.length, len(value), each)
+            if _is_affine(each.type.length):
+                self._equal(each.type.length, len(value), each)
+            else:
+                self.lengths.append((each, len(value)))
 
     def finish(self) -> None:
         """Take attributes whose defaults or lengths wait for shapes."""
@@ -87,6 +91,8 @@ class Binding:
                 self.values[each.name] = many
             else:
                 self._attribute_now(each, value)
+        for each, count in self.lengths:
+            self._equal(each.type.length, count, each)
 
     def _attribute_now(self, each: skript_tree.Parameter, default: Any) -> None:
         value = self.evaluate.known(default)
@@ -106,6 +112,10 @@ class Binding:
         """
         pairs = list(zip(parameters, tensors))
         left = [p for p in pairs if p[1] is not None]
+        for parameter, tensor in left:
+            some = _some(tensor)
+            if parameter.type.rank is not None and some is not None:
+                self._equal(parameter.type.rank, len(some.shape), parameter)
         while left:
             clear = next((p for p in left if self._is_clear(p[0])), None)
             if clear is None:
@@ -172,8 +182,6 @@ class Binding:
 
     def _shape(self, parameter: skript_tree.Parameter, tensor: Tensor, spread: dict[str, list[Any]]) -> None:
         extents, rank = parameter.type.shape or [], len(tensor.shape)
-        if parameter.type.rank is not None:
-            self._equal(parameter.type.rank, rank, parameter)
         counts = [self._count(e) for e in extents]
         known = sum(c for c in counts if c != "unknown")
         counts = [rank - known if c == "unknown" else c for c in counts]
@@ -278,6 +286,21 @@ class Binding:
 
 def _replaced(size: Any, text: OperatorText) -> Whole:
     return size.replaced(text.equal) if isinstance(size, Size) else size
+
+
+def _some(given: Any) -> Tensor | None:
+    """A tensor of what is given for an input."""
+    if isinstance(given, Stacked):
+        return given.item(0)
+    given = given[0] if isinstance(given, list) and given else given
+    return given if isinstance(given, Tensor) else None
+
+
+def _is_affine(part: Any) -> bool:
+    """True for an expression that may say the value of a name in it."""
+    if isinstance(part, skript_tree.Infix):
+        return _is_affine(part.x) and _is_affine(part.y)
+    return isinstance(part, (skript_tree.Named, skript_tree.Value))
 
 
 def _numbered(name: str, packed: bool, k: int) -> str:
