@@ -15,6 +15,7 @@ from texpr.onnx.converters import CONVERTERS, DOMAINS, NEWEST, OLDEST
 from texpr.onnx.element_types import FROM_ONNX, OTHERS
 from texpr.onnx.model_export import OLDEST_WRITTEN
 from texpr.onnx.narrow_types import NARROW
+from texpr.onnx.text_values import TEXT
 from texpr.onnx.writing.layers import NAMES
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "onnx.md"
@@ -32,6 +33,7 @@ SUBJECTS = {
     "image_regions": "Regions, and taps that move",
     "fourier": "Fourier transforms and spectra",
     "ngrams": "Counts of sequences",
+    "text_operators": "Texts",
     "random_nodes": "Random numbers",
     "control": "Control flow, sequences, optionals",
     "ml": "Features of ai.onnx.ml",
@@ -112,6 +114,8 @@ def page() -> str:
         *grid([str(t) for t in FROM_ONNX.values()]),
         "\nRead:\n",
         *grid([t.name for t in NARROW.values()]),
+        "\nRead, by operators that run in Python when a program is made:\n",
+        *grid([TEXT.name]),
         "\nRefused:\n",
         *grid(list(OTHERS.values())),
     ]

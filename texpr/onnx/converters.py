@@ -27,6 +27,7 @@ class Converter:
         control: it runs subgraphs, or takes inputs as they are instead of as tensors.
         random: it may draw random numbers.
         narrow: it takes tensors of narrow types as they are.
+        texts: it takes tensors of texts.
         inferred: ONNX's inference of shapes has to accept a node. It refuses Range of vectors of
             one element, which ONNX's own functions have, and windows of no elements, knows no
             optionals, and some versions of it end the process on a Split that is wrong.
@@ -39,6 +40,7 @@ class Converter:
     random: bool = False
     narrow: bool = False
     inferred: bool = True
+    texts: bool = False
 
 
 CONVERTERS: dict[tuple[str, str], Converter] = {}
@@ -54,6 +56,7 @@ def converter(
     random: bool = False,
     narrow: bool = False,
     inferred: bool = True,
+    texts: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Enter a function in the table."""
 
@@ -61,7 +64,7 @@ def converter(
         for name in names:
             assert (domain, name) not in CONVERTERS, f"{name} has a converter already"
             CONVERTERS[domain, name] = Converter(
-                function, tuple(known), tuple(kept), control, random, narrow, inferred
+                function, tuple(known), tuple(kept), control, random, narrow, inferred, texts
             )
         return function
 

@@ -21,6 +21,7 @@ from texpr.ir.dtypes import (
     DType,
 )
 from texpr.onnx.narrow_types import NARROW, NarrowType
+from texpr.onnx.text_values import TEXT, TextType
 
 FROM_ONNX: dict[int, DType] = {
     1: F32,
@@ -39,21 +40,21 @@ FROM_ONNX: dict[int, DType] = {
     17: F8E4M3,
     19: F8E5M2,
 }
-"""By the number of onnx.TensorProto.DataType. `NARROW` has other numbers of 8 bits or less; texts and
-complex numbers are not here.
+"""By the number of onnx.TensorProto.DataType. `NARROW` has other numbers of 8 bits or less, `TEXT` is
+that of texts; complex numbers are not here.
 """
 TO_ONNX = {t: number for number, t in FROM_ONNX.items()}
-OTHERS = {8: "string", 14: "complex64", 15: "complex128"}
+OTHERS = {14: "complex64", 15: "complex128"}
 """Names of types that texpr does not have."""
 
 
 def name_of(number: int) -> str:
     """The name of an element type of ONNX."""
-    found = FROM_ONNX.get(number) or NARROW.get(number)
+    found = FROM_ONNX.get(number) or NARROW.get(number) or (TEXT if number == TEXT.number else None)
     return OTHERS.get(number, str(number)) if found is None else found.name
 
 
-def number_of(t: DType | NarrowType) -> int:
+def number_of(t: DType | NarrowType | TextType) -> int:
     """The number of an element type in ONNX."""
     return TO_ONNX[t] if isinstance(t, DType) else t.number
 

@@ -11,7 +11,8 @@ from math import prod
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from texpr.onnx.element_types import bytes_in_file
+from texpr.onnx.element_types import FROM_ONNX, bytes_in_file, name_of
+from texpr.onnx.narrow_types import NARROW
 from texpr.support.errors import CheckpointError, ResourceError
 
 MOST_TIMES = 8
@@ -35,6 +36,8 @@ def check_external(tensors: Iterable[Any], folder: Path) -> None:
         offset = _number(t, about, "offset", 0)
         if offset > size:
             raise _refused(t, f"begin at byte {offset:,} of `{path.name}`, which has {size:,}")
+        if t.data_type not in FROM_ONNX and t.data_type not in NARROW:
+            raise _refused(t, f"are {name_of(t.data_type)}, which other files do not hold")
         if any(n < 0 for n in t.dims):
             raise CheckpointError(f"the tensor `{t.name}` has dimensions {list(t.dims)}", code="onnx")
         needed = bytes_in_file(t.data_type, prod(t.dims))

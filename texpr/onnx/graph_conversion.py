@@ -19,6 +19,7 @@ from texpr.onnx.kept_nodes import Keeping
 from texpr.onnx.narrow_types import Narrow
 from texpr.onnx.onnx_package import library
 from texpr.onnx.read import array_of, definition, dense, opsets
+from texpr.onnx.text_values import Texts
 from texpr.onnx.validation import check_node, type_of
 from texpr.onnx.values import Known, NeedsValue, Value, is_known, tensor_of
 from texpr.support.errors import CallError, CheckpointError, Error, ResourceError
@@ -288,6 +289,8 @@ class Run:
         check_node(proto, node.version, node.values, node.versions, found is None or found.inferred)
         if found is None:
             return self._kept(node, self._defined(node))
+        if not found.texts and any(isinstance(v, Texts) for v in node.values) and proto.op_type not in ON_ALL:
+            raise node.refuse("elements are texts; few operators have them, at the time a program is made")
         if found.control:
             return _outputs(found.convert(node, *node.values))
         convert = found.convert
@@ -342,6 +345,8 @@ class Run:
         return self.function(body, node)
 
 
+ON_ALL = {"Identity", "Shape", "Size", "If", "Loop", "Optional", "OptionalGetElement", "OptionalHasElement"}
+"""Operators that ask nothing of elements, so that texts may be among them."""
 _MOVED = {"Identity", "Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Pad"}
 """Operators that take narrow types and compute nothing."""
 

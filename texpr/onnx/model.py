@@ -10,7 +10,7 @@ import numpy as np
 import texpr.onnx.operators  # noqa: F401  fills the table
 from texpr.graph import Capture, Symbolic, active_capture
 from texpr.graph.lazy import Tensor
-from texpr.ir.dtypes import DType, int_range, numpy_dtype, readable, stored
+from texpr.ir.dtypes import int_range, numpy_dtype, readable, stored
 from texpr.nn import Buffer, Module, Parameter, init
 from texpr.onnx.constant_weights import with_initializers
 from texpr.onnx.converters import draws, find
@@ -18,6 +18,7 @@ from texpr.onnx.element_types import FROM_ONNX
 from texpr.onnx.graph_conversion import Run, evaluated
 from texpr.onnx.narrow_types import NARROW, Narrow
 from texpr.onnx.read import all_nodes, array_of, elem_type, opsets, read_model, without_data
+from texpr.onnx.text_values import TEXT, Texts
 from texpr.onnx.values import Known, NeedsValue, NoTensors, Nothing, tensor_of
 from texpr.support.errors import CallError, CheckpointError
 from texpr.support.frozen_dataclass import frozen
@@ -100,9 +101,11 @@ class OnnxModel(Module):
         self.inputs = tuple(i.name for i in self._declared)
         self.outputs = tuple(v.name for v in proto.graph.output)
         self._narrow = {v.name: NARROW[t] for v in proto.graph.output if (t := elem_type(v)) in NARROW}
-        self._static: set[str] = set()
+        # Texts are in no program: a model that gives some is computed from known values.
+        gives_texts = any(elem_type(v) == TEXT.number for v in proto.graph.output)
+        self._static: set[str] = {*self.inputs} if gives_texts else set()
         self._decisive: set[str] = set()
-        self._constants: dict[str, Known | Narrow] = {}
+        self._constants: dict[str, Known | Narrow | Texts] = {}
         self._seeds: dict[float | None, str] = {}
         self._register(proto, path)
         self.eval()
@@ -112,7 +115,7 @@ class OnnxModel(Module):
         self._add_seeds(proto)
         for t in proto.graph.initializer:
             value = array_of(t, path)
-            if isinstance(value, Narrow) or not value.dtype.is_float or t.name in constants:
+            if isinstance(value, Narrow | Texts) or not value.dtype.is_float or t.name in constants:
                 self._constants[t.name] = value
             elif t.name in kept:
                 self._buffers[t.name] = Buffer(value.array, True, t.name, value.dtype)
@@ -174,7 +177,7 @@ class OnnxModel(Module):
             tuple((n, Known(variables[n].held().copy(), variables[n].dtype)) for n in sorted(self._decisive))
         )
         if (
-            any(not isinstance(v, Known | Nothing | None) for v in _flat(given))
+            any(not isinstance(v, Known | Texts | Nothing | None) for v in _flat(given))
             or active_capture.get() is not None
         ):
             return super().__call__(*given, *([values] if self._decisive else []))
@@ -202,6 +205,12 @@ class OnnxModel(Module):
     def _as_result(self, capture: Capture, value: Any) -> Any:
         if isinstance(value, list):
             return [self._as_result(capture, v) for v in value]
+        if isinstance(value, Texts):
+            raise CallError(
+                "the model gives texts, which no program has",
+                code="onnx",
+                help="call the model on arrays, outside of programs that are captured",
+            )
         if isinstance(value, Known):
             return capture.own_result(capture.constant(value.array, "result", value.dtype))
         return value
@@ -309,11 +318,14 @@ class _Input:
         kind = kind.sequence_type.elem_type if self.sequence else kind
         tensor = kind.tensor_type
         self.narrow = NARROW.get(tensor.elem_type)
-        if tensor.elem_type not in FROM_ONNX and self.narrow is None or self.narrow and self.sequence:
+        self.texts = tensor.elem_type == TEXT.number
+        strange = tensor.elem_type not in FROM_ONNX and self.narrow is None and not self.texts
+        if strange or (self.narrow or self.texts) and self.sequence:
             raise CheckpointError(
                 f"the input `{self.name}` is neither a tensor nor a sequence of tensors", code="onnx"
             )
-        self.dtype: DType = self.narrow.stored if self.narrow else FROM_ONNX[tensor.elem_type]
+        kept = TEXT if self.texts else FROM_ONNX.get(tensor.elem_type)
+        self.dtype: Any = self.narrow.stored if self.narrow else kept
         self.dims: list[int | str] | None = None
         if tensor.HasField("shape") and not self.sequence:
             self.dims = [_extent(d, dims) for d in tensor.shape.dim]
@@ -329,6 +341,8 @@ class _Input:
         return value if isinstance(value, Nothing | None) else self._tensor(value)
 
     def _tensor(self, value: Any) -> Any:
+        if self.texts:
+            return self._text(value)
         if isinstance(value, Symbolic | Tensor | Known):
             return self._same(value)
         found = Known.of(self._bytes(np.asarray(value)))
@@ -346,6 +360,12 @@ class _Input:
                 help=f"convert it: x.astype(np.{numpy_dtype(self.dtype)})",
             )
         return readable(stored(numbers, self.dtype), self.dtype)
+
+    def _text(self, value: Any) -> Texts:
+        found = value.array if isinstance(value, Texts) else np.asarray(value)
+        if found.dtype.kind not in "USO" or not all(isinstance(v, str | bytes) for v in found.ravel()):
+            raise CallError(f"input `{self.name}` has other elements than texts", code="dtype")
+        return Texts(found)
 
     def _bytes(self, array: np.ndarray) -> np.ndarray:
         """An array of ml_dtypes as it is kept, or an array of these bytes.
@@ -422,7 +442,7 @@ def _known(value: Any) -> Any:
         return [_known(v) for v in value]
     return (
         value
-        if isinstance(value, Known | Symbolic | Nothing | None)
+        if isinstance(value, Known | Symbolic | Texts | Nothing | None)
         else Known.of(value.numpy() if isinstance(value, Tensor) else value)
     )
 

@@ -84,11 +84,14 @@ def save(
             f"the model is a {type(model).__name__}, expected a module or a function of tensors",
             code="arguments",
         )
+    examples = example if isinstance(example, tuple) else (example,)
+    if any(np.asarray(x).dtype.kind in "USO" for x in examples if not isinstance(x, Tensor)):
+        raise UnsupportedOp("the example has texts, which no program has", code="onnx")
     given = [
         as_input(
             x.numpy() if isinstance(x, Tensor) else x, model.dtype if isinstance(model, Module) else None
         )
-        for x in (example if isinstance(example, tuple) else (example,))
+        for x in examples
     ]
     names = _input_names(model, len(given), inputs)
     specs = {n: x.spec for n, x in zip(names, given)}

@@ -27,6 +27,7 @@ from texpr.onnx.large_values import (
 from texpr.onnx.model_errors import UnsupportedOp
 from texpr.onnx.narrow_types import NARROW, Narrow
 from texpr.onnx.onnx_package import library
+from texpr.onnx.text_values import TEXT, Texts
 from texpr.onnx.validation import refuse_large
 from texpr.onnx.values import Known
 from texpr.support.errors import CheckpointError, ResourceError
@@ -276,6 +277,8 @@ def _check_tensor(t: Any) -> None:
             help="one of these fields has them; export the model again",
         )
     count = prod(t.dims)
+    if t.data_type == TEXT.number and fields not in (["string_data"], []):
+        raise CheckpointError(f"the tensor `{t.name}` of texts has values in {fields[0]}", code="onnx")
     if t.HasField("raw_data") or is_here(t):
         given = length_here(t) if is_here(t) else len(t.raw_data)
         if bytes_in_file(t.data_type, count) != given:
@@ -336,7 +339,7 @@ def _check_supported(model: Any, nodes: list[Any], tensors: list[Any]) -> None:
         lacking[name] = lacking.get(name, 0) + 1
     notes = [f"{name}: {n} node{'s' * (n > 1)}" for name, n in sorted(lacking.items())]
     types = {t.data_type for t in tensors} | ({elem_type(v) for v in model.graph.input} - {0})
-    notes += [f"element type {name_of(t)}" for t in sorted(types - {*FROM_ONNX, *NARROW})]
+    notes += [f"element type {name_of(t)}" for t in sorted(types - {*FROM_ONNX, *NARROW, TEXT.number})]
     if notes:
         raise UnsupportedOp(
             "the model needs what texpr does not have", code="onnx", notes=notes, help=_advice(lacking)
@@ -377,7 +380,7 @@ def elem_type(value: Any) -> int:
 
 
 def array_of(t: Any, path: Path | None = None) -> Any:
-    """The values of an onnx.TensorProto, as `Known` or as `Narrow`.
+    """The values of an onnx.TensorProto, as `Known`, `Narrow` or `Texts`.
 
     Args:
         path: of the model's file, where they may have been left.
@@ -386,6 +389,8 @@ def array_of(t: Any, path: Path | None = None) -> Any:
     """
     if path is not None and is_here(t):
         return Known(values_here(t, path), FROM_ONNX[t.data_type])
+    if t.data_type == TEXT.number:
+        return Texts(np.array([*t.string_data, None], object)[:-1].reshape(tuple(t.dims)))
     array = library().numpy_helper.to_array(t)
     if t.data_type in NARROW:
         kind = NARROW[t.data_type]

@@ -13,6 +13,7 @@ from texpr.ir.dtypes import DType
 from texpr.onnx.element_types import FROM_ONNX, TO_ONNX, number_of
 from texpr.onnx.narrow_types import NARROW, NarrowType
 from texpr.onnx.onnx_package import library
+from texpr.onnx.text_values import TEXT, TextType
 from texpr.onnx.values import Known, NoTensors, Value
 from texpr.support.errors import CallError, ResourceError
 
@@ -32,7 +33,8 @@ _WORDS = {
     "f8e5m2": "float8e5m2",
     "bool": "bool",
 }
-_NAMES: dict[DType | NarrowType, str] = {
+_NAMES: dict[DType | NarrowType | TextType, str] = {
+    TEXT: TEXT.name,
     **{t: _WORDS.get(t.name, t.name.replace("i", "int").replace("u", "uint")) for t in TO_ONNX},
     **{t: t.name for t in NARROW.values()},
 }
@@ -136,7 +138,7 @@ class Typed(Protocol):
     """A tensor that is read or one that is written."""
 
     @property
-    def dtype(self) -> DType | NarrowType: ...
+    def dtype(self) -> DType | NarrowType | TextType: ...
 
 
 def check_types(schema: Any, values: Sequence[Typed | list[Any] | None]) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from texpr.graph import Symbolic
 from texpr.ir.dtypes import DType, as_bits, known_dtype, native_dtype, readable, stored
 from texpr.onnx.narrow_types import Narrow
+from texpr.onnx.text_values import Texts
 from texpr.support.errors import CallError
 
 MOST_NAMES = 4
@@ -93,13 +94,13 @@ class Nothing:
         return hash((Nothing, self.dtype))
 
 
-Value = Known | Symbolic | Narrow | list | None
+Value = Known | Symbolic | Narrow | Texts | list | None
 """A tensor, a sequence of tensors, or an optional that is absent."""
 
 
 def is_known(value: Value) -> bool:
     """True if the values of a tensor are known, or it is absent."""
-    return value is None or isinstance(value.tensor if isinstance(value, Narrow) else value, Known)
+    return value is None or isinstance(value.tensor if isinstance(value, Narrow) else value, Known | Texts)
 
 
 def tensor_of(value: Value) -> Value:

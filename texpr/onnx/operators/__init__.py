@@ -19,6 +19,7 @@ from texpr.onnx.operators import (  # noqa: F401
     resize,
     sampling,
     shape_operators,
+    text_operators,
     training_operators,
     tree_ensembles,
     windows,

@@ -19,6 +19,7 @@ from texpr.onnx.onnx_package import library
 from texpr.onnx.operator_definitions import each, number, wide, written
 from texpr.onnx.operators.narrow_conversions import narrowed, numbers
 from texpr.onnx.read import dense
+from texpr.onnx.text_values import Texts
 from texpr.onnx.values import Known, NeedsValue, Value, tensor_of
 
 _TRUNCATED = "if ({0} < 0) != ({1} < 0) and {0} % {1} != 0 then {0} // {1} + 1 else {0} // {1}"
@@ -331,8 +332,12 @@ def _constant(node: Node) -> Any:
             return Known.of(np.array(node.attr(name), t))
     if node.has("sparse_value"):
         return dense(node.attr("sparse_value"))
+    if node.has("value_string"):
+        return Texts(node.attr("value_string"))
+    if node.has("value_strings"):
+        return Texts(node.attr("value_strings"))
     if not node.has("value"):
-        raise node.refuse("texts are not read")
+        raise node.refuse("it has no value")
     return node.attr("value")
 
 

@@ -12,6 +12,7 @@ from texpr.onnx.converters import converter
 from texpr.onnx.graph_conversion import Node
 from texpr.onnx.operator_definitions import axes, each, number, ranges, typed, written
 from texpr.onnx.operators.movement import check_places, taken
+from texpr.onnx.text_values import Texts
 from texpr.onnx.values import Known
 
 ML = "ai.onnx.ml"
@@ -30,13 +31,6 @@ def numbers(node: Node, name: str, t: DType = F32) -> np.ndarray:
 def table(node: Node, values: Any) -> Any:
     """An array as a tensor of the program."""
     return node.run.tensor(Known.of(np.asarray(values)))
-
-
-def refuse_texts(node: Node, *names: str) -> None:
-    """Raise CallError where an attribute holds texts."""
-    for name in names:
-        if node.attr(name):
-            raise node.refuse(f"{name} are texts; texpr has tensors of numbers")
 
 
 @converter("Binarizer", domain=ML)
@@ -113,10 +107,14 @@ def _normalize(node: Node, x: Any) -> Any:
     return written(text)(rows).reshape(*x.shape).astype(F32.name)
 
 
-@converter("OneHotEncoder", domain=ML)
+@converter("OneHotEncoder", domain=ML, texts=True)
 def _one_hot(node: Node, x: Any) -> Any:
-    refuse_texts(node, "cats_strings")
-    categories = node.attr("cats_int64s") or []
+    words, categories = node.attr("cats_strings") or [], node.attr("cats_int64s") or []
+    if words and isinstance(x, Texts):
+        given = np.equal.outer(x.array, np.array(words, object)).astype(np.float32)
+        if not node.attr("zeros", 1) and given.size and not given.any(-1).all():
+            raise node.refuse("zeros is 0, and an element is none of the categories")
+        return table(node, given)
     if not categories or len(set(categories)) < len(categories):
         raise node.refuse(f"cats_int64s are {categories[:8]}")
     if not node.attr("zeros", 1):
@@ -155,22 +153,38 @@ def _lists(node: Node, side: str) -> np.ndarray:
     """The keys or values of a table of labels.
 
     Raises:
-        CallError: they are texts, or there are none.
+        CallError: there are none.
     """
-    refuse_texts(node, f"{side}_strings")
-    tensor = node.attr(f"{side}_tensor")
+    tensor, words = node.attr(f"{side}_tensor"), node.attr(f"{side}_strings")
     if tensor is not None:
         return np.ravel(tensor.numbers())
+    if words:
+        return np.array(words, object)
     whole, fractions = node.attr(f"{side}_int64s"), node.attr(f"{side}_floats")
     if not whole and not fractions:
         raise node.refuse(f"it has no {side} of numbers")
     return np.array(whole, np.int64) if whole else np.array(fractions, np.float32)
 
 
-@converter("LabelEncoder", domain=ML)
+def _label_of_texts(node: Node, x: Any, keys: np.ndarray, values: np.ndarray, default: Any) -> Any:
+    """Labels where keys or values are texts, by a table in Python.
+
+    Raises:
+        CallError: texts where the keys are numbers, or the other way round.
+    """
+    given = x.array if isinstance(x, Texts) else node.known(0)
+    if (given.dtype == object) != (keys.dtype == object):
+        raise node.refuse("its keys are of another kind than its input")
+    names = dict(zip(keys.tolist(), values.tolist()))
+    found = np.empty(given.shape, values.dtype)
+    found.ravel()[:] = [names.get(v, default) for v in given.ravel().tolist()]
+    return Texts(found) if values.dtype == object else table(node, found)
+
+
+@converter("LabelEncoder", domain=ML, texts=True)
 def _label(node: Node, x: Any) -> Any:
     if node.version == 1:
-        raise node.refuse("version 1 maps texts to numbers")
+        raise node.refuse("version 1 has a list of classes; version 2 or later is read")
     keys, values = _lists(node, "keys"), _lists(node, "values")
     if keys.shape != values.shape:
         raise node.refuse(f"{keys.size} keys and {values.size} values")
@@ -178,12 +192,16 @@ def _label(node: Node, x: Any) -> Any:
     default = (
         np.ravel(given.numbers())
         if given is not None
+        else np.array([node.attr("default_string", "_Unused")], object)
+        if values.dtype == object
         else np.array([node.attr("default_int64", -1)], np.int64)
         if values.dtype == np.int64
         else np.array([node.attr("default_float", -0.0)], np.float32)
     ).astype(values.dtype)
     if default.size != 1:
         raise node.refuse(f"the default has {default.size} elements")
+    if object in (keys.dtype, values.dtype) or isinstance(x, Texts):
+        return _label_of_texts(node, x, keys, values, default[0])
     # The last of equal keys counts; NaN is a key as any other.
     names = axes("i", x.ndim)
     at = f"[{', '.join(names)}]" if names else ""

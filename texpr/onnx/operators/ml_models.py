@@ -14,8 +14,8 @@ from texpr.ir.dtypes import F32, I64
 from texpr.onnx.converters import converter
 from texpr.onnx.graph_conversion import Node
 from texpr.onnx.operator_definitions import each, number, written
-from texpr.onnx.operators.ml import ML, floats, numbers, refuse_texts, table
-from texpr.onnx.operators.tree_ensembles import TRANSFORMS, labelled, transformed
+from texpr.onnx.operators.ml import ML, floats, numbers, table
+from texpr.onnx.operators.tree_ensembles import TRANSFORMS, labelled, named, transformed
 
 _COUPLING = """op couple<T: float>(Q: T[N, C, C]; steps) -> Y: T[N, C] {
   let P: T[steps + 1, N, C]
@@ -76,14 +76,16 @@ def _regressor(node: Node, x: Any) -> Any:
 
 @converter("LinearClassifier", domain=ML)
 def _classifier(node: Node, x: Any) -> Any:
-    refuse_texts(node, "classlabels_strings")
-    given, labels = _matrix(node, x), node.attr("classlabels_ints") or []
+    given, words = _matrix(node, x), node.attr("classlabels_strings") or []
+    labels = list(range(len(words))) if words else node.attr("classlabels_ints") or []
     count = len(node.attr("coefficients") or [])
     scores = _linear(node, given, count // max(given.shape[1], 1))
     if scores.shape[1] == 1 and len(labels) == 2:
         scores = ops.concat(-scores, scores, axis=1)
     transform = node.word("post_transform", *TRANSFORMS)
     scores = transformed(node, scores, transform)
+    if scores.shape[1] == 1 and words:
+        raise node.refuse("one score of texts has no second label")
     if scores.shape[1] == 1:
         found = above(scores, 0.0 if transform == "NONE" else 0.5, labels[0] if labels else 1, 0)
     else:
@@ -91,7 +93,7 @@ def _classifier(node: Node, x: Any) -> Any:
         if len(labels) != scores.shape[1]:
             raise node.refuse(f"{len(labels)} labels for {scores.shape[1]} scores")
         found = labelled(node, scores, labels)
-    return found, scores.astype(F32.name)
+    return named(node, found, words), scores.astype(F32.name)
 
 
 def _kernel(node: Node, x: Any, vectors: np.ndarray, kind: str) -> Any:
@@ -144,8 +146,8 @@ def _support_regressor(node: Node, x: Any) -> Any:
 
 @converter("SVMClassifier", domain=ML)
 def _support_classifier(node: Node, x: Any) -> Any:
-    refuse_texts(node, "classlabels_strings")
-    given, labels = _matrix(node, x), node.attr("classlabels_ints") or []
+    given, words = _matrix(node, x), node.attr("classlabels_strings") or []
+    labels = list(range(len(words))) if words else node.attr("classlabels_ints") or []
     counts, classes = node.attr("vectors_per_class") or [], max(len(labels), 1)
     transform = node.word("post_transform", *TRANSFORMS)
     coefficients = numbers(node, "coefficients", given.dtype)
@@ -166,7 +168,7 @@ def _support_classifier(node: Node, x: Any) -> Any:
     found = _decided(node, votes, labels, rho.size == 1, positive and not chances, sum(counts) > 0)
     if scores.shape[1] == 1 and len(labels) == 2:
         scores = ops.concat(-scores, scores, axis=1)
-    return found, transformed(node, scores, transform).astype(F32.name)
+    return named(node, found, words), transformed(node, scores, transform).astype(F32.name)
 
 
 def _decided(node: Node, votes: Any, labels: list[int], one: bool, positive: bool, counted: bool) -> Any:

@@ -12,8 +12,9 @@ import numpy as np
 from texpr import ops
 from texpr.ir.dtypes import F32, numpy_dtype
 from texpr.onnx.converters import converter
-from texpr.onnx.graph_conversion import Node
+from texpr.onnx.graph_conversion import Node, evaluated
 from texpr.onnx.operator_definitions import each, written
+from texpr.onnx.text_values import Texts
 from texpr.onnx.values import Known
 from texpr.support.frozen_dataclass import frozen
 
@@ -131,6 +132,19 @@ def labelled(node: Node, scores: Any, labels: list[int]) -> Any:
         "Y[n] = L[k[n] | clamp] }"
     )
     return written(text)(scores, node.run.tensor(Known.of(np.array(labels, np.int64))))
+
+
+def named(node: Node, labels: Any, words: Sequence[str]) -> Any:
+    """The texts that labels are the numbers of; labels themselves where there are no texts.
+
+    Raises:
+        NeedsValue: the node's input is not known.
+    """
+    if not words:
+        return labels
+    node.known(0)
+    (values,) = evaluated(node.run.capture, [labels])
+    return Texts(np.array(words, object)[np.asarray(values.array)])
 
 
 @converter("TreeEnsemble", domain="ai.onnx.ml")
@@ -282,9 +296,8 @@ def _regressor(node: Node, x: Any) -> Any:
 
 @converter("TreeEnsembleClassifier", domain="ai.onnx.ml")
 def _classifier(node: Node, x: Any) -> Any:
-    if node.attr("classlabels_strings"):
-        raise node.refuse("classlabels_strings are texts; texpr has tensors of numbers")
-    labels, transform = node.attr("classlabels_int64s") or [], node.word("post_transform", *TRANSFORMS)
+    words, transform = node.attr("classlabels_strings") or [], node.word("post_transform", *TRANSFORMS)
+    labels = list(range(len(words))) if len(words) > 1 else node.attr("classlabels_int64s") or []
     if not labels or labels[1:] == [] and labels != [1]:
         raise node.refuse(f"classlabels_int64s are {labels}")
     scores = _Forest.of(node, "class", len(labels)).scores(node, x, "SUM").astype(F32.name)
@@ -297,4 +310,4 @@ def _classifier(node: Node, x: Any) -> Any:
     if len(labels) != scores.shape[1]:
         raise node.refuse(f"{len(labels)} labels for {scores.shape[1]} scores")
     scores = transformed(node, scores, transform)
-    return labelled(node, scores, labels), scores
+    return named(node, labelled(node, scores, labels), words), scores
