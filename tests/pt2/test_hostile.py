@@ -148,6 +148,10 @@ CASES = {
         node(0, inputs=[{"name": "self", "arg": {"as_complex": {}}}]),
         "nodes[0].inputs[0].arg.as_complex: an argument of kind `as_complex`, which is not read",
     ),
+    "itself": (
+        node(0, outputs=[{"as_tensor": {"name": "p_embed_weight"}}]),
+        "nodes[0]: `p_embed_weight` has a value already",
+    ),
     "unread": (
         document(MODEL, lambda d: d["graph_module"]["graph"]["nodes"].reverse()),
         "is read before anything computes it",

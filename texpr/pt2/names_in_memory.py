@@ -46,6 +46,7 @@ class Memory:
     def __init__(self, graph: Graph, names: dict[str, Any], convert: Convert) -> None:
         self._graph, self._names, self._convert = graph, names, convert
         self._views: dict[str, View] = {}
+        self._families: dict[str, list[str]] = {}
         self._written: dict[str, int] = {}
         self._seen: dict[str, int] = {}
         self._writes = 0
@@ -61,13 +62,15 @@ class Memory:
         if view == "same":
             self.alias(name, first, node)
         elif view != "no":
-            self._views[name] = View(first, node, place, False, view != "maybe")
-            self._seen[name] = self._writes
+            self._add(name, View(first, node, place, False, view != "maybe"))
 
     def alias(self, name: str, first: str, node: Node) -> None:
         """Note that a name is another one for the tensor of the first argument."""
-        self._views[name] = View(self._whole(first), node, 0, True, True)
-        self._seen[name] = self._writes
+        self._add(name, View(self._whole(first), node, 0, True, True))
+
+    def _add(self, name: str, view: View) -> None:
+        self._views[name], self._seen[name] = view, self._writes
+        self._families.setdefault(self.root(name), []).append(name)
 
     def root(self, name: str, sure: bool = False) -> str:
         """The name of the whole that a name lies in.
@@ -98,7 +101,7 @@ class Memory:
         after the program, and cannot be followed there; None where all can.
         """
         root, sure, follows = self.root(name), self.root(name, True), self._follows(name)
-        for n in [root, *(n for n in self._views if self.root(n) == root)]:
+        for n in [root, *self._families.get(root, ())]:
             later = self.last_read.get(n, -1) > k or n == root and root in kept
             followed = self.root(n, True) == sure and (follows or self._whole(n) == self._whole(name))
             if later and not followed:

@@ -48,6 +48,12 @@ class Node:
         """The target without the words before its name."""
         return self.target.removeprefix("torch.ops.").removeprefix("aten.")
 
+    @property
+    def names(self) -> list[str]:
+        """The names of its outputs, those of lists too."""
+        flat = [v for o in self.outputs for v in (o if isinstance(o, list) else [o])]
+        return [v for v in flat if isinstance(v, str)]
+
     def __str__(self) -> str:
         of = f" of {self.module}" if self.module else ""
         given = [n for n in self.outputs if isinstance(n, str)]
@@ -177,12 +183,16 @@ def _graph(at: Json, depth: int) -> Graph:
         raise at.refuse(f"graphs are nested deeper than {DEEPEST}")
     if len(at["nodes"].as_(list)) > MOST_NODES:
         raise at["nodes"].refuse(f"more than {MOST_NODES:,} nodes")
-    return Graph(
-        tuple(_argument(a, depth) for a in at["inputs"]),
-        tuple(_argument(a, depth) for a in at["outputs"]),
-        tuple(_node(n, depth) for n in at["nodes"]),
-        {name: tensor_type(t) for name, t in at["tensor_values"].items()},
-    )
+    inputs = tuple(_argument(a, depth) for a in at["inputs"])
+    nodes = tuple(_node(n, depth) for n in at["nodes"])
+    known = {a.name for a in inputs if isinstance(a, Name)}
+    for place, node in zip(at["nodes"], nodes):
+        for name in node.names:
+            if name in known:
+                raise place.refuse(f"`{name}` has a value already")
+            known.add(name)
+    outputs = tuple(_argument(a, depth) for a in at["outputs"])
+    return Graph(inputs, outputs, nodes, {n: tensor_type(t) for n, t in at["tensor_values"].items()})
 
 
 def _node(at: Json, depth: int) -> Node:
