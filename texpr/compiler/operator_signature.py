@@ -247,7 +247,8 @@ def signature_of(op: object) -> Signature:
         raise CallError(
             f"found a {type(op).__name__} where an operator belongs",
             code="arguments",
-            help="tx.op(text) makes one",
+            help="tx.op(text) makes one"
+            + ("; of a function of tensors y.backward() gives the gradient" if callable(op) else ""),
         )
     return signature
 

@@ -351,6 +351,7 @@ _ABSENT = {
         ("DataParallel", "DistributedDataParallel", "parallel"), "nn.Trainer(comm=) trains on several ranks"
     ),
     "functional": "functions of tensors are the operators of texpr.ops",
+    "F": "functions of tensors are the operators of texpr.ops",
     "CrossMapLRN2d": "LocalResponseNorm is the same",
     "NLLLoss2d": "NLLLoss takes images too",
     "Container": "Module is the same",

@@ -113,6 +113,7 @@ MODULE = {
     **said(
         "functions of tensors are the operators of `texpr.ops`",
         "functional",
+        "F",
         "linalg",
         "fft",
         "special",

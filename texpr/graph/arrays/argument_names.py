@@ -7,7 +7,7 @@ from typing import Any
 
 from texpr.support.errors import CallError
 
-NUMPY_NAMES = {"dim": "axis", "keepdim": "keepdims", "correction": "ddof"}
+NUMPY_NAMES = {"dim": "axis", "keepdim": "keepdims", "correction": "ddof", "unbiased": "ddof"}
 _DIFFER = {
     "max": "x.amax(dim=1) is the largest, x.argmax(dim=1) its place; x.max(axis=1) is NumPy's",
     "sort": "x.sort(axis=1) gives the elements in order, x.argsort(dim=1) their places",
@@ -38,7 +38,7 @@ def with_numpy_names(name: str, options: dict[str, Any], given: frozenset[str]) 
         return options
     if "dim" in named and name in _DIFFER:
         raise CallError(f"torch's {name} over `dim` gives two tensors", code="arguments", help=_DIFFER[name])
-    if "dim" in named and name in _DIVISORS and not {"correction", "ddof"} & options.keys():
+    if "dim" in named and name in _DIVISORS and not {"correction", "ddof", "unbiased"} & options.keys():
         raise CallError(
             f"{name} over `dim` without `correction`: torch divides by n - 1, NumPy by n",
             code="arguments",
@@ -50,5 +50,5 @@ def with_numpy_names(name: str, options: dict[str, Any], given: frozenset[str]) 
             raise CallError(
                 f"{name} has `{key}` and `{NUMPY_NAMES[key]}`, which are one argument", code="arguments"
             )
-        found[NUMPY_NAMES[key]] = options[key]
+        found[NUMPY_NAMES[key]] = int(options[key]) if key == "unbiased" else options[key]
     return found

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+import numpy as np
+
 from texpr.ir.dtypes import DTYPES
 from texpr.ir.functions import FUNCTIONS
 from texpr.ir.interpreter.random import RANDOM
@@ -117,10 +119,25 @@ def starred(index: Index) -> str:
     return f"*{index.text}" if index.starred else index.text
 
 
-def _reduction(op: str) -> Callable[..., Value]:
+def _tensor_method(name: str, value: object) -> Callable[..., Any] | None:
+    """The method of a tensor or a parameter, outside of operators: `tx.exp(x)` is `x.exp()` there."""
+    is_tensor = hasattr(type(value), "__array_function__") and not isinstance(value, np.ndarray)
+    return getattr(value, name, None) if is_tensor and _TRACE.get() is None else None
+
+
+def _reduction(op: str) -> Callable[..., Any]:
     def reduce(
-        body: Any, *values: object, where: Callable[..., object] | None = None, dtype: str | None = None
-    ) -> Value:
+        body: Any,
+        *values: object,
+        where: Callable[..., object] | None = None,
+        dtype: str | None = None,
+        **options: Any,
+    ) -> Any:
+        of_two = op in ("max", "min") and len(values) == 1
+        if (method := _tensor_method(f"{op}imum" if of_two else op, body)) and where is None:
+            return method(*values, **options, **({} if dtype is None else {"dtype": dtype}))
+        if options:
+            raise refused(f"tx.{op} has no argument `{next(iter(options))}`", f"tx.{op}(lambda k: X[k])")
         if not inspect.isfunction(body):
             if op not in ("max", "min") or not values or where is not None:
                 raise refused(
@@ -143,11 +160,14 @@ def _reduction(op: str) -> Callable[..., Value]:
     reduce.__doc__ = f"`{op}(k where c: body)` is `tx.{op}(lambda k: body, where=lambda k: c)`."
     if op in ("max", "min"):
         reduce.__doc__ += f" Of values: `tx.{op}(a, b)`."
+    reduce.__doc__ += f" Of a tensor it is the method: `x.{op}()`."
     return reduce
 
 
-def _function(name: str) -> Callable[..., Value]:
-    def call(*values: object) -> Value:
+def _function(name: str) -> Callable[..., Any]:
+    def call(*values: object) -> Any:
+        if values and (method := _tensor_method(name, values[0])):
+            return method(*values[1:])
         if not any(isinstance(v, Value | Tensor | Pack) for v in values) and _TRACE.get() is None:
             raise refused(
                 f"tx.{name} of {', '.join(type(v).__name__ for v in values) or 'nothing'}",
@@ -158,7 +178,7 @@ def _function(name: str) -> Callable[..., Value]:
         )
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"`{name}` of the language, on traced values."
+    call.__doc__ = f"`{name}` of the language, on traced values; of a tensor its method."
     return call
 
 
