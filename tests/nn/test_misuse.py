@@ -137,3 +137,11 @@ def test_modules_that_are_exchanged_after_they_were_called():
     assert not (model(X) == before).any()
     model[2] = nn.Linear(5, 7)
     assert model(X).shape == (8, 7)
+
+
+@pytest.mark.parametrize(
+    ("name", "place"), [("Checkpoint", "callbacks are in nn.callbacks"), ("F", "the operators of texpr.ops")]
+)
+def test_names_that_are_elsewhere(name: str, place: str):
+    with pytest.raises(AttributeError, match=place):
+        getattr(nn, name)

@@ -352,6 +352,7 @@ _ABSENT = {
     ),
     "functional": "functions of tensors are the operators of texpr.ops",
     "F": "functions of tensors are the operators of texpr.ops",
+    **dict.fromkeys(("Checkpoint", "CSVLog", "TensorBoard"), "callbacks are in nn.callbacks"),
     "CrossMapLRN2d": "LocalResponseNorm is the same",
     "NLLLoss2d": "NLLLoss takes images too",
     "Container": "Module is the same",
