@@ -211,6 +211,22 @@ error[checkpoint]: the values do not fit Sequential
     assert model.load_state_dict(state, strict=False) == (["2.bias"], ["x"])
 
 
+def test_state_dicts_of_another_dtype_say_how_to_convert():
+    layer = nn.Linear(2, 1)
+    state = {name: value.astype("f8") for name, value in layer.state_dict().items()}
+    with pytest.raises(tx.CheckpointError) as caught:
+        layer.load_state_dict(state)
+    assert (
+        str(caught.value)
+        == """\
+error[checkpoint]: the values do not fit Linear
+    weight is float64[1, 2], expected float32[1, 2]
+    bias is float64[1], expected float32[1]
+  help: convert the module before: .float(), .double(), .half()"""
+    )
+    assert layer.double().load_state_dict(state) == ([], [])
+
+
 def test_without_safetensors(tmp_path: Path, monkeypatch):
     nn.save(made(), tmp_path / "m.safetensors")
     monkeypatch.setitem(__import__("sys").modules, "safetensors", None)

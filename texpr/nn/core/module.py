@@ -429,11 +429,15 @@ class Module(KnowsArguments):
             *([f"unexpected: {', '.join(unexpected)}"] if strict and unexpected else []),
         ]
         if complaints:
+            same_shapes = all(state[n].shape == v.shape for n, v in own.items() if n in state)
+            way_out = "strict=False ignores missing and unexpected names" if strict and not wrong else ""
             raise CheckpointError(
                 f"the values do not fit {type(self).__name__}",
                 code="checkpoint",
                 notes=complaints,
-                help="strict=False ignores missing and unexpected names" if strict and not wrong else "",
+                help="convert the module before: .float(), .double(), .half()"
+                if wrong and same_shapes
+                else way_out,
             )
         for name, variable in own.items():
             if name in state:
