@@ -145,3 +145,14 @@ def test_modules_that_are_exchanged_after_they_were_called():
 def test_names_that_are_elsewhere(name: str, place: str):
     with pytest.raises(AttributeError, match=place):
         getattr(nn, name)
+
+
+def test_a_path_is_no_template():
+    with pytest.raises(tx.CallError) as caught:
+        nn.callbacks.Checkpoint("m-{epoch}.safetensors")
+    assert (
+        str(caught.value)
+        == """\
+error[arguments]: Checkpoint: the path m-{epoch}.safetensors is not filled in: it is one file
+  help: Checkpoint("run.safetensors", keep=3) keeps files of epochs: run-0007.safetensors"""
+    )

@@ -12,6 +12,7 @@ from texpr.nn.checkpoint import require_safetensors
 from texpr.nn.core.argument_checks import whole
 from texpr.nn.training.callbacks.callback import Best, Callback, measured
 from texpr.nn.training.protocol import TrainerLike
+from texpr.support.errors import CallError
 from texpr.support.extras import needs
 from texpr.support.files import write_file
 
@@ -55,6 +56,12 @@ class Checkpoint(Callback):
         keep: int | None = None,
     ) -> None:
         self.path, self.monitor = Path(path), monitor
+        if "{epoch" in self.path.name:
+            raise CallError(
+                f"Checkpoint: the path {self.path.name} is not filled in: it is one file",
+                code="arguments",
+                help='Checkpoint("run.safetensors", keep=3) keeps files of epochs: run-0007.safetensors',
+            )
         self.every = None if every is None else whole("Checkpoint", "every", every)
         self.keep = None if keep is None else whole("Checkpoint", "keep", keep)
         self._best = Best("Checkpoint", mode)
