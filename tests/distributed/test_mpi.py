@@ -36,6 +36,7 @@ ENDS = {
     "kill": (137, "signal"),
     "stop": (1, MISSING),
     "hang": (1, MISSING),
+    "stop inside": (1, "an allreduce has not ended within 2 s\n    rank 1 does not answer\n"),
 }
 
 

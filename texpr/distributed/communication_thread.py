@@ -1,8 +1,10 @@
-"""One thread that reduces buffers over the ranks while the caller computes.
+"""One thread that makes the collective calls of a rank, while the caller computes or waits.
 
 MPI libraries do not progress nonblocking reductions without calls into MPI (open-mpi/ompi#2427), so
-reductions that overlap with computation are blocking calls on a thread of their own. It is a daemon:
-a thread that is alive would keep a failing rank from ending.
+reductions that overlap with computation are blocking calls on a thread of their own. Other
+collectives are made there too: a blocking call whose rank has stopped never returns, and the caller
+gives up after a time. The thread is a daemon: one that is alive would keep a failing rank from
+ending.
 """
 
 from __future__ import annotations
@@ -10,13 +12,15 @@ from __future__ import annotations
 import atexit
 import threading
 from collections import deque
+from collections.abc import Callable
 from time import monotonic
-from typing import Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from texpr.distributed.rank_checks import DistributedError
+from texpr.distributed.rank_checks import DistributedError, named
 
+R = TypeVar("R")
 _AT_EXIT = 5.0
 """Seconds that the end of a process waits for what the thread still does."""
 
@@ -30,23 +34,32 @@ class Reduces(Protocol):
         """Replace a flat buffer by the reduction of all ranks'."""
         ...
 
+    def silent_ranks(self) -> tuple[int, ...]:
+        """Ranks that do not answer."""
+        ...
 
-class Pending:
-    """A reduction that was begun.
 
+class Pending(Generic[R]):
+    """A collective call that was begun.
+
+    Args:
+        run: makes the call.
+        what: the subject of a message: "an allreduce of 8 bytes".
+        comm: has `timeout` and `silent_ranks`.
     Attributes:
         started, ended: readings of `time.monotonic`, 0 before.
     """
 
-    def __init__(self, buffer: np.ndarray, op: str, reduction: str, timeout: float) -> None:
-        self.buffer, self.op, self.reduction, self.timeout = buffer, op, reduction, timeout
+    def __init__(self, run: Callable[[], R], what: str, comm: Reduces) -> None:
+        self.run, self.what, self._comm = run, what, comm
         self.started = self.ended = 0.0
         self.error: BaseException | None = None
+        self.result: R | None = None
         self._done = threading.Event()
 
     @property
     def is_done(self) -> bool:
-        """True once the buffer holds the result, or the reduction has failed."""
+        """True once the result is there, or the call has failed."""
         return self._done.is_set()
 
     def finish(self, error: BaseException | None = None) -> None:
@@ -54,51 +67,73 @@ class Pending:
         self.error, self.ended = error, monotonic()
         self._done.set()
 
-    def wait(self) -> np.ndarray:
-        """The buffer, once it holds the result.
+    def wait(self) -> R:
+        """The result, once it is there.
 
         Raises:
             DistributedError: it takes longer than the communicator's `timeout`.
-            Exception: what the reduction raised.
+            Exception: what the call raised.
         """
-        if not self._done.wait(self.timeout):
-            raise DistributedError(
-                f"an allreduce of {self.buffer.nbytes} bytes has not ended within {self.timeout:g} s",
-                code="ranks",
-                help="another rank hangs or does not make this call; comm.barrier(timeout=...) names it",
-            )
+        if not self._done.wait(self._comm.timeout):
+            raise self._late()
         if self.error is not None:
             raise self.error
-        return self.buffer
+        return self.result  # type: ignore[return-value]
+
+    def _late(self) -> DistributedError:
+        silent = self._comm.silent_ranks()
+        verb = "does" if len(silent) == 1 else "do"
+        return DistributedError(
+            f"{self.what} has not ended within {self._comm.timeout:g} s",
+            silent,
+            code="ranks",
+            notes=[f"{named(silent)} {verb} not answer"] if silent else (),
+            help="another rank hangs or does not make this call; a longer time is dist.init(timeout=...)",
+        )
 
 
 class CommunicationThread:
-    """Reduces buffers in the order in which they were submitted, one at a time.
+    """Makes calls in the order in which they were submitted, one at a time.
 
     All ranks must submit buffers of the same sizes in the same order. A buffer must not be read or
     written before `wait` of its reduction has returned. Collectives of the communicator wait for
     the thread first.
 
     Args:
-        comm: has `reduce_into` and `timeout`.
+        comm: has `reduce_into`, `timeout` and `silent_ranks`.
     """
 
     def __init__(self, comm: Reduces) -> None:
-        self._comm, self._work, self._now = comm, deque[Pending](), None
+        self._comm, self._work, self._now = comm, deque[Pending[Any]](), None
         self._changed = threading.Condition()
         self._failed: BaseException | None = None
-        self._last: Pending | None = None
+        self._last: Pending[Any] | None = None
         self._thread: threading.Thread | None = None
 
-    def submit(self, buffer: np.ndarray, op: str = "sum", reduction: str = "fast") -> Pending:
+    def submit(self, buffer: np.ndarray, op: str = "sum", reduction: str = "fast") -> Pending[np.ndarray]:
         """Begin a reduction of a flat, contiguous buffer in place.
 
         Raises:
-            Exception: an earlier reduction failed with it.
+            Exception: an earlier call failed with it.
         """
         if buffer.ndim != 1 or not buffer.flags.c_contiguous or not buffer.flags.writeable:
             raise AssertionError("a buffer to be reduced is flat, contiguous and writable")
-        pending = Pending(buffer, op, reduction, self._comm.timeout)
+
+        def reduce() -> np.ndarray:
+            self._comm.reduce_into(buffer, op, reduction)
+            return buffer
+
+        return self.call(reduce, f"an allreduce of {buffer.nbytes} bytes")
+
+    def call(self, run: Callable[[], R], what: str) -> Pending[R]:
+        """Begin a collective call.
+
+        Args:
+            what: the subject of a message, such as "a broadcast".
+        Raises:
+            Exception: an earlier call failed with it.
+        """
+        pending = Pending(run, what, self._comm)
         with self._changed:
             if self._failed is not None:
                 raise self._failed
@@ -116,7 +151,7 @@ class CommunicationThread:
 
         Raises:
             DistributedError: it takes longer than the communicator's `timeout`.
-            Exception: what a reduction raised.
+            Exception: what a call raised.
         """
         last = self._last
         if last is not None:
@@ -133,7 +168,7 @@ class CommunicationThread:
             try:
                 if self._failed is not None:  # the ranks are no longer in step
                     raise self._failed
-                self._comm.reduce_into(pending.buffer, pending.op, pending.reduction)
+                pending.result = pending.run()
             except BaseException as error:
                 self._failed = error
                 pending.finish(error)

@@ -6,18 +6,27 @@ from __future__ import annotations
 
 import pickle
 import threading
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
 from texpr.distributed.communication_thread import CommunicationThread
 from texpr.distributed.elsewhere_names import COMMUNICATOR
 from texpr.distributed.flat_arrays import check_reduction, computed, given, in_order, rounded_back
-from texpr.distributed.rank_checks import agreed, compared, digest, first_difference, header_of
+from texpr.distributed.rank_checks import (
+    DistributedError,
+    agreed,
+    compared,
+    digest,
+    first_difference,
+    header_of,
+)
 from texpr.support.errors import CallError
 from texpr.support.suggest import suggests
 from texpr.support.tracebacks import boundary
+
+R = TypeVar("R")
 
 
 @suggests(COMMUNICATOR)
@@ -34,6 +43,7 @@ class Communicator:
     Attributes:
         rank, size: the number of this process, and how many there are.
         local_rank, local_size: the same among the processes of this machine.
+        is_concurrent: headers may be exchanged while another thread is in a collective.
         timeout: as above.
     Raises:
         CallError: `timeout` is no number above 0.
@@ -47,6 +57,7 @@ class Communicator:
     """
 
     rank, size, local_rank, local_size = 0, 1, 0, 1
+    is_concurrent = True
 
     def __init__(self, timeout: float = 1800.0) -> None:
         self.timeout = _seconds("Communicator", timeout)
@@ -86,7 +97,7 @@ class Communicator:
         check_reduction("allreduce", taken.dtype, op, reduction)
         self.agree(f'allreduce(op="{op}", reduction="{reduction}") of {taken.said}')
         flat = computed(taken.array, taken.dtype)
-        self.reduce_into(flat, op, reduction)
+        self._called("an allreduce", lambda: self.reduce_into(flat, op, reduction))
         return taken.back(rounded_back(flat, taken.dtype, taken.array.shape))
 
     def reduce_into(self, buffer: np.ndarray, op: str = "sum", reduction: str = "fast") -> None:
@@ -139,7 +150,8 @@ class Communicator:
         rows = shares(taken.array.shape[0], self.size)
         width = int(np.prod(taken.array.shape[1:], dtype=np.int64))
         flat = computed(taken.array, taken.dtype)
-        found = self._reduced_part(flat, [n * width for n in rows], op, reduction)
+        counts = [n * width for n in rows]
+        found = self._called("a reduce_scatter", lambda: self._reduced_part(flat, counts, op, reduction))
         return taken.back(rounded_back(found, taken.dtype, (rows[self.rank], *taken.array.shape[1:])))
 
     def _reduced_part(self, flat: np.ndarray, counts: Sequence[int], op: str, reduction: str) -> np.ndarray:
@@ -174,7 +186,8 @@ class Communicator:
         self.agree(f"broadcast(root={root}) of {taken.said}")
         found = taken.array.copy()
         if found.size and self.size > 1:
-            self.broadcast_buffer(found.reshape(-1).view(np.uint8), root)
+            flat = found.reshape(-1).view(np.uint8)
+            self._called("a broadcast", lambda: self.broadcast_buffer(flat, root))
         return taken.back(found)
 
     @boundary
@@ -202,7 +215,8 @@ class Communicator:
         if self.size == 1 or not sum(counts):
             found = array.copy() if self.size == 1 else np.empty((sum(rows), *array.shape[1:]), array.dtype)
         else:
-            flat = self.gather_buffers(array.reshape(-1).view(np.uint8), counts)
+            mine = array.reshape(-1).view(np.uint8)
+            flat = self._called("an allgather", lambda: self.gather_buffers(mine, counts))
             found = flat.view(array.dtype).reshape(sum(rows), *array.shape[1:])
         return taken.back(found)
 
@@ -242,7 +256,7 @@ class Communicator:
         data = pickle.dumps(o) if self.rank == root else b""
         length = self.agree(f"broadcast_object(root={root})", len(data))[root]
         buffer = np.frombuffer(data, np.uint8).copy() if self.rank == root else np.empty(length, np.uint8)
-        self.broadcast_buffer(buffer, root)
+        self._called("a broadcast of an object", lambda: self.broadcast_buffer(buffer, root))
         return o if self.rank == root else pickle.loads(buffer.tobytes())
 
     @boundary
@@ -260,7 +274,8 @@ class Communicator:
             return [o]
         data = pickle.dumps(o)
         counts = self.agree("gather_object()", len(data))
-        found = self.gather_buffers(np.frombuffer(data, np.uint8), counts).tobytes()
+        mine = np.frombuffer(data, np.uint8)
+        found = self._called("a gathering of objects", lambda: self.gather_buffers(mine, counts)).tobytes()
         ends = np.cumsum(counts)
         return [pickle.loads(found[end - n : end]) for end, n in zip(ends, counts)]
 
@@ -302,6 +317,24 @@ class Communicator:
         header = header_of(text, number)
         seconds = self.timeout if timeout is None else timeout
         return agreed(self.exchange_headers(header, text.partition("(")[0].partition(" of ")[0], seconds))
+
+    def _called(self, what: str, call: Callable[[], R]) -> R:
+        """The result of a collective, which is waited for no longer than `timeout`."""
+        return call() if self.size == 1 else self.thread.call(call, what).wait()
+
+    def silent_ranks(self) -> tuple[int, ...]:
+        """Ranks that do not answer within a tenth of the timeout, 1 to 10 s: asked for where a
+        collective hangs. All ranks that wait for it ask.
+        """
+        if self.size == 1 or not self.is_concurrent:
+            return ()
+        try:
+            self.exchange_headers(
+                header_of("are you there"), "answer", min(10.0, max(1.0, self.timeout / 10))
+            )
+        except DistributedError as error:
+            return error.ranks
+        return ()
 
     @property
     def thread(self) -> CommunicationThread:

@@ -53,6 +53,7 @@ class MPICommunicator(Communicator):
                 code="ranks",
                 help='let mpi4py initialize MPI, with mpi4py.rc.thread_level = "serialized" or "multiple"',
             )
+        self.is_concurrent = MPI.Query_thread() == MPI.THREAD_MULTIPLE
         world = MPI.COMM_WORLD if comm is None else comm
         self._data, self._control = world.Dup(), world.Dup()
         local = world.Split_type(MPI.COMM_TYPE_SHARED)

@@ -25,7 +25,11 @@ if comm.rank == 1:
             os.kill(os.getpid(), signal.SIGSTOP)
         case "hang":
             time.sleep(600)
+        case "stop inside":
+            comm.reduce_buffer = lambda *_: os.kill(os.getpid(), signal.SIGSTOP)
 if how in ("stop", "hang"):
     comm.barrier(timeout=2)
+if how == "stop inside":
+    comm.timeout = 2.0
 comm.allreduce(1.0)
 print("went on")

@@ -220,6 +220,10 @@ class Trainer:
         else:
             self._begin(data.about(), listeners)
         self._share()
+        if self._team is not None:
+            self._team.same_arguments(
+                epochs=epochs, batch_size=batch_size, shuffle=shuffle, validation=validation is not None
+            )
         self._fitting = True
         try:
             for listener in listeners:

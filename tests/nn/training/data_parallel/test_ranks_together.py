@@ -198,6 +198,20 @@ def test_ranks_with_other_programs():
     assert "line 4 is `call of relu`, that of rank 0 `call of tanh`" in message, message
 
 
+@pytest.mark.parametrize(
+    "options, line",
+    [({"epochs": 2}, "line 1 is `epochs=2`"), ({"batch_size": 4}, "line 2 is `batch_size=4`")],
+)
+def test_ranks_with_other_arguments_of_fit(options: dict[str, int], line: str):
+    def fit(comm: Communicator) -> None:
+        given = {"epochs": 1, "batch_size": 8} | (options if comm.rank == 1 else {})
+        trainer(comm, plain()).fit(X, Y, progress=False, **given)  # type: ignore[arg-type]
+
+    for error in run_ranks(2, fit):
+        assert isinstance(error, DistributedError) and error.ranks == (1,)
+        assert "rank 1 differs from rank 0 in the arguments of fit" in str(error) and line in str(error)
+
+
 def test_ranks_with_other_buckets():
     def fit(comm: Communicator) -> None:
         trainer(comm, plain(), bucket_cap_mb=25 if comm.rank else 1e-5).fit(X, Y, progress=False)

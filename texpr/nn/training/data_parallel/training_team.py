@@ -76,6 +76,13 @@ class Team:
         if scale is not None and not self.comm.is_main:
             scale.load_state_dict(given)
 
+    def same_arguments(self, **arguments: object) -> None:
+        """Raise DistributedError unless all ranks give `fit` the same: one that has fewer epochs would
+        leave the others waiting.
+        """
+        lines = (f"{name}={value}" for name, value in arguments.items())
+        self.comm.compare("the arguments of fit", "\n".join(lines))
+
     def check_same(self, variables: Iterable[Variable], epoch: int) -> None:
         """Raise DistributedError unless all ranks have the same values."""
         found = 0
