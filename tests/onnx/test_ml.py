@@ -208,6 +208,11 @@ def test_trees_that_classify(transform):
         ("OneHotEncoder", {"cats_int64s": [1, 1]}, r"cats_int64s are \[1, 1\]"),
         ("OneHotEncoder", {"cats_int64s": [1], "zeros": 0}, "zeros is 0"),
         ("FeatureVectorizer", {"inputdimensions": [1, 2]}, r"inputdimensions are \[1, 2\]"),
+        (
+            "FeatureVectorizer",
+            {"inputdimensions": [1 << 60]},
+            "the limit is constants of 1,073,741,824 bytes",
+        ),
         ("FeatureVectorizer", {"inputdimensions": [-1]}, r"inputdimensions are \[-1\]"),
         (
             "LabelEncoder",
@@ -228,7 +233,7 @@ def test_trees_that_classify(transform):
     ],
 )
 def test_attributes_that_do_not_fit(op, attributes, words):
-    with pytest.raises(tx.CallError, match=words):
+    with pytest.raises((tx.CallError, tx.ResourceError), match=words):
         computed(op, X, version=2 if op == "LabelEncoder" else 1, **attributes)
 
 

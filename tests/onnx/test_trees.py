@@ -147,5 +147,9 @@ def test_trees_that_are_none():
         run("TreeEnsembleRegressor", [X], 3, domain=ML, **outside)
     with pytest.raises(tx.CallError, match=r"2 trees of 3 features for \[40, 2\]"):
         run("TreeEnsembleRegressor", [X[:, :2].copy()], 3, domain=ML, **forest())
+    for feature in (-1, 3):
+        bad = {**forest(), "nodes_featureids": [feature, *forest()["nodes_featureids"][1:]]}
+        with pytest.raises(tx.CallError, match="2 trees of . features"):
+            run("TreeEnsembleRegressor", [X], 3, domain=ML, **bad)
     with pytest.raises(tx.CallError, match="have different lengths"):
         run("TreeEnsembleRegressor", [X], 3, domain=ML, **{**forest(), "nodes_values": [0.0]})

@@ -13,6 +13,7 @@ from texpr.onnx.graph_conversion import Node
 from texpr.onnx.operator_definitions import axes, each, number, ranges, typed, written
 from texpr.onnx.operators.movement import check_places, taken
 from texpr.onnx.text_values import Texts
+from texpr.onnx.validation import refuse_large
 from texpr.onnx.values import Known
 
 ML = "ai.onnx.ml"
@@ -137,6 +138,7 @@ def _joined(node: Node, *given: Any) -> Any:
         raise node.refuse(
             f"inputdimensions are {sizes} for shapes {', '.join(str(list(v.shape)) for v in given)}"
         )
+    refuse_large(node.op, [given[0].shape[0], sum(sizes)], F32, True)
     parts = []
     for x, n in zip(given, sizes):
         rows = floats(x).astype(F32.name)

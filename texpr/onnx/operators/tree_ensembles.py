@@ -83,7 +83,8 @@ class _Trees:
 def _walked(node: Node, x: Any, trees: _Trees, aggregate: str) -> Any:
     """The combined weights of the leaves that each row comes to."""
     t = x.dtype
-    if x.ndim != 2 or not trees.roots or max(trees.feature, default=0) >= x.shape[1]:
+    inside = all(0 <= f < x.shape[-1] for f in trees.feature) if x.ndim else False
+    if x.ndim != 2 or not trees.roots or not inside:
         raise node.refuse(
             f"{len(trees.roots)} trees of {max(trees.feature, default=0) + 1} features for {list(x.shape)}"
         )
