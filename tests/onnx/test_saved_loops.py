@@ -72,6 +72,13 @@ CHOLESKY = """op root(A: f32[N, N]) -> L: f32[N, N] {
 }"""
 
 
+def test_choices_of_truth_values_are_no_where(tmp_path):
+    """ONNX Runtime has no Where of them."""
+    text = "op f(X: bool[N], p: i64[N]) -> Y: bool[N] { Y[i] = if X[i] then X[p[i] | false] else X[i - 1 | true] }"
+    given = np.array([True, False, True, True]), np.array([-1, 0, 1, 5])
+    assert "Where" not in check(tmp_path / "m.onnx", tx.op(text), *given)
+
+
 def test_recurrences_along_two_axes(tmp_path):
     a, b = (RNG.integers(0, 3, n).astype(F) for n in (5, 4))
     check(tmp_path / "m.onnx", tx.op(LEVENSHTEIN), a, b)

@@ -42,11 +42,7 @@ class Reader:
             missing = known(beyond, BOOL) if mode == "value" and beyond.any() else None
         else:
             found, missing = self._computed(x, indices, mode, rank)
-        return (
-            found
-            if missing is None or outside is None
-            else self.scalars.apply("Where", missing, outside, found)
-        )
+        return found if missing is None or outside is None else self.scalars.choose(missing, outside, found)
 
     def _known(self, x: Value, indices: list[np.ndarray], mode: str, rank: int) -> tuple[Value, np.ndarray]:
         each = [place([i], (n,), mode) for i, n in zip(indices, x.shape)]

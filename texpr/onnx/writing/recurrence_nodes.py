@@ -104,7 +104,7 @@ def row_written(
     here = s.apply("Equal", at, graph.reshape(places[k], (1,) * len(whole)), dtype=BOOL)
     if mask is not None:
         here = s.apply("And", here, row(mask), dtype=BOOL)
-    return s.apply("Where", here, row(value), before)
+    return s.choose(here, row(value), before)
 
 
 def _own_axes(before: Value, places: Sequence[Value], k: int) -> list[int] | None:

@@ -49,7 +49,7 @@ class Reducer:
         """The operand with the identity of the reduction where the mask is false."""
         kind = "min" if op == "argmin" else "max" if op == "argmax" else op
         nothing = known(np.array(identity(kind, x.dtype), compute_dtype(x.dtype)), x.dtype)
-        return self.scalars.apply("Where", mask, x, nothing, dtype=x.dtype)
+        return self.scalars.choose(mask, x, nothing)
 
     def product(
         self, factors: Sequence[Value], over: Sequence[int], extents: Sequence[int], t: DType

@@ -88,6 +88,13 @@ class Scalars:
         shape = np.broadcast_shapes(*(a.shape for a in args))
         return self.graph.add(op, args, shape, dtype or args[-1].dtype, **attributes)
 
+    def choose(self, condition: Value, a: Value, b: Value) -> Value:
+        """`a` where a condition holds; runtimes have no Where of truth values."""
+        if a.dtype != BOOL:
+            return self.apply("Where", condition, a, b)
+        first = self.apply("And", condition, a)
+        return self.apply("Or", first, self.apply("And", self.apply("Not", condition), b))
+
     def number(self, value: float, like: Value) -> Value:
         """A number of the dtype of another tensor."""
         return known(np.array(value, compute_dtype(like.dtype)), like.dtype)
@@ -110,7 +117,7 @@ class Scalars:
             case Compare(op):
                 return self.apply(_COMPARE[op], *args, dtype=BOOL)
             case Select():
-                return self.apply("Where", *args)
+                return self.choose(*args)
             case Neg():
                 return self._negative(args[0])
             case Not():
