@@ -195,6 +195,13 @@ def test_wrong_arguments_of_a_node():
     assert "has arguments that do not fit it: " in str(found.value)
 
 
+def test_a_node_that_works_in_a_number():
+    inputs = [{"name": "self", "arg": {"as_int": 3}, "kind": 1}]
+    model = tx.pt2.load(node(0, target="torch.ops.aten.relu_.default", inputs=inputs))
+    with pytest.raises(tx.CheckpointError, match="has arguments that do not fit it: "):
+        model(np.zeros((2, 5), np.int64), 3.0, more={"q": np.ones(2, np.float32)})
+
+
 @given(st.integers(0, 2**32))
 def test_damaged(seed: int):
     """A few bytes are changed: read, or refused by an error of texpr, with little memory."""

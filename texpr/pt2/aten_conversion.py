@@ -155,7 +155,8 @@ class Run:
         results = self._results(node, graph, names)
         first = next((v.name for _, v in node.arguments[:1] if isinstance(v, Name)), None)
         if in_place:
-            assert first is not None
+            if first is None:
+                raise TypeError("its first argument, in which it works, is no tensor")
             results = (self._written(first, results[0], k, names, memory, Call(self, node, graph)),)
         outputs = node.outputs
         if len(outputs) == 1 and isinstance(outputs[0], list):
