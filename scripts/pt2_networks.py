@@ -55,7 +55,7 @@ def row(python: str, folder: Path, name: str) -> tuple[str, bool]:
     """A line of the table, and True if the network is right."""
     script = ROOT / "scripts" / "peers" / "pt2_torch.py"
     path = folder / f"{name}.pt2"
-    if not path.exists():
+    if not path.with_suffix(".npz").exists():  # which is written last
         made = subprocess.run([python, script, "networks", folder, name], capture_output=True, text=True)
         if made.returncode:
             return f"{name:22} not exported: {made.stderr.strip().splitlines()[-1]}", False
