@@ -276,6 +276,12 @@ LACKING = {
     "operators are composed more than 40 deep": f"operator f {{ {X} {Y} @compose {{ y = f(x); }} }}",
     "nesting deeper than 100": body(f"y[i,] = {'-' * 200}x[i,], i < n;"),
     "needs a number": body("y[:,] = x[:,];"),
+    "a range of 99999999999 items; 4096 are made": body(
+        "y[i,] = x[i,], i < n;", "@using { k = [0:99999999999]; }\n"
+    ),
+    "the length of a pack is 0 to 4096; found 99999": body(
+        "y[i,] = x[i,], i < n;", "@using { k = [1 ..(99999)]; }\n"
+    ),
 }
 
 
@@ -283,6 +289,12 @@ LACKING = {
 def test_what_the_language_has_not_is_refused(tmp_path, message):
     rank = 0 if "data ends" in message else 1
     assert message in refused(tmp_path, LACKING[message], rank)
+
+
+def test_bytes_that_are_no_text(tmp_path):
+    (tmp_path / "f.sknd").write_bytes(b"operator \xff {}")
+    with pytest.raises(tx.ParseError, match="is no text in UTF-8: byte 9"):
+        tx.nnef.load_skriptnd(tmp_path / "f.sknd")
 
 
 def test_cut_files_are_refused(tmp_path):

@@ -4,7 +4,9 @@ composed of.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 from texpr.nnef.skriptnd.component_steps import ComponentRunner
@@ -261,13 +263,12 @@ class Instance:
         return tensor
 
     def _listed(self, each: skript_tree.Parameter, tensor: Tensor, value: list[Any]) -> None:
-        places: list[list[int]] = [[]]
-        for extent in tensor.shape:
-            places = [[*p, k] for p in places for k in range(self.evaluate.count(extent))]
-        if len(places) != len(value):
-            raise self.refused(each, f"{len(value)} values for {len(places)} elements")
+        elements = math.prod(self.evaluate.count(extent) for extent in tensor.shape)
+        if elements != len(value):
+            raise self.refused(each, f"{len(value)} values for {elements} elements")
+        places = product(*(range(self.evaluate.count(extent)) for extent in tensor.shape))
         for place, item in zip(places, value):
-            self.text.define(tensor, place, term(item).text, [])
+            self.text.define(tensor, list(place), term(item).text, [])
 
     def _lowered(self) -> dict[str, Any]:
         found = {}

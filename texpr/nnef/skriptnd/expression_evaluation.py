@@ -159,7 +159,10 @@ class Evaluator:
         span = last - first
         if not isinstance(span, int):
             raise Refusal(f"the length of a range, `{span}`, is no number", "give numbers for these sizes")
-        return [first + k for k in range(0, span, step)]
+        steps = range(0, span, step)
+        if len(steps) > LONGEST:
+            raise Refusal(f"a range of {len(steps)} items; {LONGEST} are made")
+        return [first + k for k in steps]
 
     def _zip(self, part: skript_tree.Zip) -> Any:
         packs = [self.value(p) for p in part.items]
@@ -462,13 +465,23 @@ def packed_read(tensor: Tensor, indices: list[Any], on_read: Callable[[Tensor, l
     """An element; a pack of them where an index is a pack or a whole dimension."""
     for at, index in enumerate(indices):
         if index is WHOLE_DIMENSION:
-            extent = tensor.shape[at]
-            if not isinstance(extent, int):
-                raise Refusal(f"`:` over `{extent}` items needs a number", "give a number for that size")
-            index = list(range(extent))
+            index = whole_dimension(tensor.shape[at])
         if isinstance(index, list):
             return [packed_read(tensor, [*indices[:at], i, *indices[at + 1 :]], on_read) for i in index]
     return on_read(tensor, indices)
+
+
+def whole_dimension(extent: Any) -> list[int]:
+    """The indices of a dimension.
+
+    Raises:
+        Refusal: they are too many, or how many there are is not known.
+    """
+    if not isinstance(extent, int):
+        raise Refusal(f"`:` over `{extent}` items needs a number", "give a number for that size")
+    if extent > LONGEST:
+        raise Refusal(f"`:` over {extent} items; {LONGEST} are taken")
+    return list(range(extent))
 
 
 def read(tensor: Tensor, indices: list[Any]) -> Any:

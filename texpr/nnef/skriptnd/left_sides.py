@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from texpr.nnef.skriptnd.expression_evaluation import Evaluator, index_text
+from texpr.nnef.skriptnd.expression_evaluation import Evaluator, index_text, whole_dimension
 from texpr.nnef.skriptnd.operator_text import OperatorText, digits_of, names_of_all
 from texpr.nnef.skriptnd.runtime_terms import WHOLE_DIMENSION, Edge, Tensor, Term, is_whole
 from texpr.nnef.skriptnd.scalar_terms import Refusal, chosen, compared, logical
@@ -48,10 +48,7 @@ def spread(tensor: Any, left: list[Any], value: Any) -> Iterator[tuple[Tensor, l
     for at, index in enumerate(left):
         items = None
         if index is WHOLE_DIMENSION:
-            extent = tensor.shape[at]
-            if not isinstance(extent, int):
-                raise Refusal(f"`:` over `{extent}` items needs a number", "give a number for that size")
-            items = list(range(extent))
+            items = whole_dimension(tensor.shape[at])
         elif isinstance(index, list):
             items = index
         if items is not None:

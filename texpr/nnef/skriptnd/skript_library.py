@@ -17,7 +17,7 @@ from texpr.nnef.skriptnd.scalar_terms import Refusal, term
 from texpr.nnef.skriptnd.size_polynomials import Size, replaced
 from texpr.nnef.syntax.skript_parser import MOST_CHARACTERS, parse_module
 from texpr.nnef.syntax.skript_tree import Module, Operator, Parameter
-from texpr.support.errors import CallError, CheckError, ResourceError
+from texpr.support.errors import CallError, CheckError, ParseError, ResourceError
 from texpr.support.source import Source
 from texpr.support.suggest import did_you_mean
 
@@ -356,7 +356,11 @@ def _modules(folder: Path, names: list[str]) -> dict[str, Module]:
 def _read(file: Path) -> str:
     if file.stat().st_size > 4 * MOST_CHARACTERS:
         raise ResourceError(f"{file} has {file.stat().st_size:,} bytes", code="skriptnd")
-    return file.read_text(encoding="utf-8")
+    try:
+        return file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        at = error.start
+    raise ParseError(f"{file} is no text in UTF-8: byte {at}", code="skriptnd", help="save it as UTF-8")
 
 
 def _proven(text: OperatorText, name: str) -> Op:

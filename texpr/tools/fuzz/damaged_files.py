@@ -231,6 +231,28 @@ def _parts(kind: str, data: bytes) -> dict[str, bytes]:
         return {name: file.read() for name, file in found.items() if file is not None}
 
 
+SKRIPTND = b"""operator pool {
+    @attrib { size: int..(d) = [2, 2]; edge: optional int; perm: int..(3) = [2:-1:-1]; scale: real = 1.5; }
+    @input { x: real[b,c,s..(d)]; xs: real[n,4]..(k); }
+    @constant { w: real[4] = real(i) * 0.5, i < 4; v: real[2,2] = [1.0, 2.0, 3.0, 4.0]; }
+    @using { e = edge ?? 1; o = (s + 2 * e - size) / 1 + 1; parts = [0, size..] + ...; }
+    @output { y: real[b,c,o..]; z: real[n,4]; t: real[3,4]; }
+    @assert { size > 0: "size is {size}", size; perm != ..; }
+    @lower {
+        y[i,j,a..] >?= scale * x[i,j,|a + r - e|..], i < b, j < c, a < o, r < size;
+        z[i,j] += xs[q][i,j] * w[j,], q < k, i < n, j < 4;
+        t[:,j] = [v[0,1], v[1,0], w[j,] ** 2.0], j < 4;
+    }
+}
+"""
+
+
+def _read_skriptnd(path: Path) -> object:
+    from texpr import nnef
+
+    return [each.text(4, [2, 2]) for each in nnef.load_skriptnd(path)]
+
+
 @cache
 def formats() -> dict[str, Format]:
     """The formats whose libraries are installed."""
@@ -243,6 +265,7 @@ def formats() -> dict[str, Format]:
             lambda p: nn.load(_network(), p),
         ),
         "onnx": Format(".onnx", lambda: _written(_onnx), _read_onnx),
+        "skriptnd": Format(".sknd", lambda: SKRIPTND, _read_skriptnd),
         "onnx and data": Format(".onnx.tar", _with_data, _read_with_data, "tar"),
     }
     needed = {"onnx": "onnx", "onnx and data": "onnx", "safetensors": "safetensors"}
