@@ -268,7 +268,8 @@ The table is of revision {REVISION[:8]} (May 2026) and of revision 8 of the draf
 * *differentiated*: `tx.grad` gives an operator; `-` where no input or no output is a float.
 
 `TEXPR_SKRIPTND=DIR python -m pytest tests/nnef/test_skriptnd_standard.py` compares 88 of them with
-NumPy, by the interpreter, within 1e-5.
+NumPy, by the interpreter, within 1e-5. `scripts/skriptnd_peer.py` compares 75 outputs of one graph
+with Khronos' own executor, within 1e-5.
 
 """
 

@@ -268,6 +268,11 @@ operator put {
         y[at[k,],j] := new[k,j], k < m, j < c;
     }
 }
+operator bounced {
+    @input { x: real[n]; at: real[m]; }
+    @output { y: real[m]; }
+    @lower { with k = int(floor(at[i,])): y[i,] = x[|k <> -k : 2 * (n - 1) - k|,], i < m; }
+}
 operator flat {
     @attrib { axis: int = 0; }
     @input { x: real[s..(axis),t..]; }
@@ -316,6 +321,8 @@ def test_places_that_are_data(tmp_path):
     assert np.array_equal(run(pick, x, at), x[:, at])
     with pytest.raises(tx.CallError, match=r"`at\[0\]` is 4, expected a value in 0..4"):
         mine.pick(2, 1, axis=1)(x, np.array([4]))
+    bounced = run(mine.bounced(1, 1), x[0], np.float32([-2.5, 0.5, 3.0, 4.5]))
+    assert np.array_equal(bounced, x[0][[3, 0, 3, 2]])
     new, to = array(3, 4), np.array([1, 0, 1])
     expected = x.copy()
     expected[0], expected[1] = new[1], new[2]  # the last one stays

@@ -206,7 +206,9 @@ class FormulaWriter:
         plain, guarded = [], False
         for index, extent in zip(indices, tensor.shape):
             if isinstance(index, Edge) and index.low is not None:
+                by_data = isinstance(index.index, Term)
                 index = remapped(index, extent)
+                index = self._held(index, extent) if by_data and isinstance(index, Term) else index
             elif isinstance(index, Edge):
                 guarded = guarded or not is_inside(index.index, extent, scope.ranges)
                 index = index.index
