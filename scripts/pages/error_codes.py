@@ -335,7 +335,7 @@ CODES: dict[str, dict[str, Code]] = {
     "ONNX": {
         "onnx": Code(
             "A model cannot be read, or a program has what ONNX lacks.",
-            "tx.onnx.save(lambda x: ops.lgamma(x), 'm.onnx', np.ones(3, 'f4'))",
+            "tx.onnx.load(b'')",
         ),
         "value": Code(
             "A value that shapes depend on is computed from data, so that it is not known when the program is "

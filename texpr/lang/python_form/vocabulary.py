@@ -178,7 +178,7 @@ def _function(name: str) -> Callable[..., Any]:
         )
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"`{name}` of the language, on traced values; of a tensor its method."
+    call.__doc__ = f"`{name}` of the language, on traced values."
     return call
 
 
