@@ -333,10 +333,7 @@ CODES: dict[str, dict[str, Code]] = {
         )
     },
     "ONNX": {
-        "onnx": Code(
-            "A model cannot be read, or a program has what ONNX lacks.",
-            "tx.onnx.load(b'')",
-        ),
+        "onnx": Code("A model cannot be read, or a program has what ONNX lacks.", "tx.onnx.load(b'')"),
         "value": Code(
             "A value that shapes depend on is computed from data, so that it is not known when the program is "
             "made.",
