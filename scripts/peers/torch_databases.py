@@ -55,7 +55,23 @@ def converted(value: Any, leaves: list[Any]) -> Any:
         return {key: converted(each, leaves) for key, each in value.items()}
     if isinstance(value, torch.dtype):
         return {torch.float64: "f64", torch.float32: "f32"}[value]
+    if isinstance(value, torch.nn.TransformerEncoderLayer):
+        return encoder_layer(value)
     return replaced_function(value)
+
+
+def encoder_layer(layer: Any) -> Any:
+    """A layer that is an argument of another module's constructor."""
+    return nn.TransformerEncoderLayer(
+        layer.self_attn.embed_dim,
+        layer.self_attn.num_heads,
+        layer.linear1.out_features,
+        layer.dropout.p,
+        activation=replaced_function(layer.activation),
+        batch_first=layer.self_attn.batch_first,
+        norm_first=layer.norm_first,
+        bias=layer.linear1.bias is not None,
+    )
 
 
 def replaced_function(value: Any) -> Any:
@@ -187,6 +203,8 @@ def modules(wanted: set[str]) -> Iterator[tuple[str, str, Callable[[], str]]]:
 
 def short(value: Any) -> Any:
     """An argument in few words."""
+    if isinstance(value, torch.nn.Module):
+        return type(value).__name__
     return f"tensor{list(value.shape)}" if isinstance(value, torch.Tensor) else value
 
 
