@@ -81,9 +81,9 @@ def _joined(loop: For, lanes: int, extent: int) -> For | None:
 
 def _chunk(loop: For, at: int, width: int, extent: int) -> list[Stmt]:
     """Lanes from `at` on. What is asked for early and is the same for all lanes is asked for
-    once.
+    once. A single lane is no loop.
     """
-    if width == extent:
+    if width == extent > 1:
         return [loop]
     own = [s for s in loop.body if not at or not isinstance(s, Prefetch) or loop.var in variables(*s.indices)]
     if width == 1:
