@@ -11,7 +11,7 @@ from texpr.ir.dtypes import BOOL, F32, F64, I32, DType
 from texpr.ir.expr import Call, Const, Max, Min, Tensor
 from texpr.ir.loop import Kernel, Store
 from texpr.targets.emit.float_conversion import saturated
-from texpr.targets.emit.function import Value, constant
+from texpr.targets.emit.function import Value, constant, memory_type, vector_type
 from texpr.targets.emit.pass_selection import becomes_registers
 from texpr.targets.emit.statements import Emitter
 
@@ -217,7 +217,27 @@ class Avx512Emitter(Emitter):
 class ShortVectorEmitter(Emitter):
     """AVX2: 16 registers do not hold the constants of a function beside its values, so those that
     are multiplied and added, and the bits of an absolute value, come from memory, as operands.
+
+    A store under a mask is a dozen instructions on many of these processors (Fog, Instruction
+    tables, VMASKMOVPS of Zen): where the first lanes are on, they are stored in parts.
     """
+
+    def masked_store(self, tensor: Tensor, text: str, address: str, align: int, stride: int) -> None:
+        """Emit stores of parts of the lanes, if the first ones are known to be on."""
+        on = self.enclosing.first_lanes(self.lane, self.lanes) if stride == 1 and self.lane else None
+        if on is None:
+            super().masked_store(tensor, text, address, align, stride)
+            return
+        element, at = memory_type(tensor.dtype), 0
+        size, t, space = tensor.dtype.bytes, vector_type(element, self.lanes), self.space(tensor)
+        while at < on:
+            part = 1 << (on - at).bit_length() - 1
+            picks = ", ".join(f"i32 {k}" for k in range(at, at + part))
+            taken = self.function.define(f"shufflevector {t} {text}, {t} poison, <{part} x i32> <{picks}>")
+            place = self.function.define(f"getelementptr inbounds {element}, ptr{space} {address}, i64 {at}")
+            step = min(align, at * size & -(at * size) or align)
+            self.function.emit(f"store <{part} x {element}> {taken}, ptr{space} {place}, align {step}")
+            at += part
 
     def _call(self, e: Call) -> Value:
         whole = e.dtype in (F32, F64) and self.lanes * e.dtype.bits == 256

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from texpr.ir.affine import Linear, linear
-from texpr.ir.build import TRUE, conjuncts, sub
+from texpr.ir.build import FALSE, TRUE, conjuncts, sub
 from texpr.ir.expr import Expr, Tensor, Var, index
 from texpr.ir.index.overflow import is_wild
 from texpr.passes.analysis.intervals import Ranges, at_least_zero, interval
@@ -53,6 +53,18 @@ class EnclosingStatements:
     def any_lane_active(self, lane: Var, ends: Iterable[int]) -> bool:
         """True if conditions surely leave one of these lanes on."""
         return any(all(self._holds(folded(c, {lane: index(k)})) for c in self.conditions) for k in ends)
+
+    def first_lanes(self, lane: Var, lanes: int) -> int | None:
+        """The number of lanes that are on, if these are the first ones whatever the iteration."""
+        on = [self._decided(folded(c, {lane: index(k)})) for k in range(lanes) for c in self.conditions]
+        each = len(self.conditions)
+        known = [all(on[k : k + each]) for k in range(0, len(on), each)] if None not in on else []
+        count = sum(known)
+        return count if known and all(known[:count]) else None
+
+    def _decided(self, cond: Expr) -> bool | None:
+        decided = decide(cond, self.ranges)
+        return True if decided is TRUE else False if decided is FALSE else None
 
     def has(self, tensor: Tensor, indices: tuple[Expr, ...]) -> bool:
         """True if a tensor surely has an element, whatever lanes are on."""

@@ -55,19 +55,24 @@ class Stores(Addresses):
         elif not lanes or (stride and self.mask is None):
             self.function.emit(f"store {t} {text}, ptr{space} {address}, align {align}")
         elif stride:
-            self.intrinsic(
-                f"llvm.masked.store.{self._memory_suffix(element, lanes)}.p{self.space_number(tensor)}",
-                "void",
-                f"{t} {text}",
-                f"ptr{space} align {align} {address}",
-                self._mask(stride),
-            )
+            self.masked_store(tensor, text, address, align, stride)
         else:
             mask = self.mask or constant(True, BOOL, lanes)
             name = f"llvm.masked.scatter.{self._memory_suffix(element, lanes)}.{lanes_suffix(lanes)}p{self.space_number(tensor)}"
             self.intrinsic(
                 name, "void", f"{t} {text}", f"<{lanes} x ptr{space}> align {align} {address}", str(mask)
             )
+
+    def masked_store(self, tensor: Tensor, text: str, address: str, align: int, stride: int) -> None:
+        """Emit a store of lanes beside each other, in the order of memory, where the mask is on."""
+        element, lanes = memory_type(tensor.dtype), self.lanes
+        self.intrinsic(
+            f"llvm.masked.store.{self._memory_suffix(element, lanes)}.p{self.space_number(tensor)}",
+            "void",
+            f"{vector_type(element, lanes)} {text}",
+            f"ptr{self.space(tensor)} align {align} {address}",
+            self._mask(stride),
+        )
 
     def _splat_pointer(self, scalar: str, text: str, lanes: int) -> str:
         """A scalar of a type without a dtype, in every lane."""
