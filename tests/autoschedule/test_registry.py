@@ -48,6 +48,8 @@ CHANNELS_FIRST = """op first(X: f32[1, 8, 12, 12], W: f32[16, 8, 3, 3]) -> Y: f3
   Y[n, k, y, x] = sum(c in 0..8, p, q in 0..3: X[n, c, y + p - 1, x + q - 1 | 0] * W[k, c, p, q]) }"""
 PLANES = """op planes(X: f32[2, 4, 12, 16], W: f32[4, 3, 3]) -> Y: f32[2, 4, 12, 16] {
   Y[n, c, y, x] = sum(p, q in 0..3: X[n, c, y + p - 1, x + q - 1 | 0] * W[c, p, q]) }"""
+SMALL_PLANES = """op planes(X: f32[2, 4, 7, 7], W: f32[4, 5, 5]) -> Y: f32[2, 4, 7, 7] {
+  Y[n, c, y, x] = sum(p, q in 0..5: X[n, c, y + p - 2, x + q - 2 | 0] * W[c, p, q]) }"""
 PIXELS = (
     "op pixels(A: f32[2, 8, 8, 32], B: f32[32, 64]) -> C: f32[2, 8, 8, 64] { C[n, y, x, j] = sum(k: A[n, y, "
     "x, k] * B[k, j]) }"
@@ -125,6 +127,7 @@ CASES: dict[str, Case] = {
     "CollapsedRows": Case(PIXELS, caches=TINY),
     "DirectConvolution": Case(CONVOLUTION),
     "PackedGemm": Case(product("f32", "f32", 64, 64, 64), caches=TINY),
+    "DepthwisePlane": Case(SMALL_PLANES),
     "DepthwiseWindow": Case(PLANES),
     "CollapsedLoops": Case(ADD),
     "LanesOverTerms": Case(SOFTMAX, sizes=(("N", 40), ("M", 300))),

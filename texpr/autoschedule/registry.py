@@ -10,6 +10,7 @@ from texpr.autoschedule.cpu.collapse import CollapsedLoops
 from texpr.autoschedule.cpu.common_axis import CommonAxis
 from texpr.autoschedule.cpu.convolution.convolution_costs import CONVOLUTION_COSTS
 from texpr.autoschedule.cpu.convolution.depthwise import DepthwiseWindow
+from texpr.autoschedule.cpu.convolution.depthwise_plane import DepthwisePlane
 from texpr.autoschedule.cpu.convolution.direct import DirectConvolution
 from texpr.autoschedule.cpu.cpu_costs import CPU_COSTS
 from texpr.autoschedule.cpu.elementwise.elementwise import VectorizedElements
@@ -56,6 +57,7 @@ STRUCTURES: tuple[Template, ...] = (
     CollapsedRows(),
     DirectConvolution(),
     PackedGemm(),
+    DepthwisePlane(),
     DepthwiseWindow(),
 )
 """Sums of a known structure. They are tried once more where loops over elements were joined."""

@@ -65,6 +65,11 @@ class ConvolutionCosts(CostModel):
     """Terms along a row of a window that are worth being written out."""
     unrolled_window_terms: int = tuned(9, "terms", _REGISTERS)
     """Terms of a window that are worth being written out."""
+    # depthwise_plane
+    plane_vectors: int = tuned(4, "vectors", "times of kernels", "Zen 3, 2026-11-30")
+    """Vectors of a row of a plane that is copied, at most."""
+    copied_plane_rows: int = tuned(36, "rows", "times of kernels", "Zen 3, 2026-11-30")
+    """Rows of a small plane, with zeros around it, that are copied one by one."""
 
 
 CONVOLUTION_COSTS = ConvolutionCosts()

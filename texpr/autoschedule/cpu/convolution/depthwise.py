@@ -28,15 +28,16 @@ from texpr.support.frozen_dataclass import frozen
 
 
 @frozen
-class _Parts:
+class WindowParts:
     """The loop whose iterations are lanes, that over rows, and that over the terms along a row
-    of the window; how far lanes lie apart.
+    of the window; the read of the planes, and how far lanes lie apart there.
     """
 
     nest: Nest
     lane: For
     row: For
     term: For
+    field: Access
     step: int
 
 
@@ -45,16 +46,17 @@ class DepthwiseWindow:
 
     name, stage = "DepthwiseWindow", Stage.NESTS
 
-    def match(self, builder: ScheduleBuilder, nest: Nest) -> _Parts | NoMatch:
+    def match(self, builder: ScheduleBuilder, nest: Nest) -> WindowParts | NoMatch:
         """The parts of the nest."""
-        return _parts(builder, nest)
+        return window_parts(builder, nest, builder.vector_lanes(nest))
 
-    def apply(self, builder: ScheduleBuilder, match: _Parts) -> Scheduled | NoMatch:
+    def apply(self, builder: ScheduleBuilder, match: WindowParts) -> Scheduled | NoMatch:
         """The steps."""
         return _scheduled(builder, match.nest, match)
 
 
-def _parts(builder: ScheduleBuilder, nest: Nest) -> _Parts | NoMatch:
+def window_parts(builder: ScheduleBuilder, nest: Nest, least: int) -> WindowParts | NoMatch:
+    """The parts of a nest whose rows have `least` elements at least."""
     if not nest.reduction:
         return NO_REDUCTION
     if nest.recurrent or not (_is_product(nest) or len(nest.accesses) == 2):
@@ -63,8 +65,8 @@ def _parts(builder: ScheduleBuilder, nest: Nest) -> _Parts | NoMatch:
         return NoMatch("a machine without vectors of one length")
     if any(integer(n.extent) is None for n in nest.loops):
         return UNKNOWN_EXTENTS
-    lanes, (_, first, *second) = builder.vector_lanes(nest), nest.accesses
-    found = [_of(nest, first, second, lanes), *(_of(nest, other, [first], lanes) for other in second)]
+    _, first, *second = nest.accesses
+    found = [_of(nest, first, second, least), *(_of(nest, other, [first], least) for other in second)]
     return next(filter(None, found), NoMatch("no small window slides over planes"))
 
 
@@ -72,7 +74,7 @@ def _is_product(nest: Nest) -> bool:
     return nest.main.update == "add" and isinstance(nest.main.value, Mul) and len(nest.accesses) == 3
 
 
-def _of(nest: Nest, field: Access, weights: Sequence[Access], lanes: int) -> _Parts | None:
+def _of(nest: Nest, field: Access, weights: Sequence[Access], least: int) -> WindowParts | None:
     """The parts, if the reads play these: neighbours in the field are at most two elements
     apart, all terms lie within the window; a group of one channel is no term.
 
@@ -85,7 +87,7 @@ def _of(nest: Nest, field: Access, weights: Sequence[Access], lanes: int) -> _Pa
         if all(a.stride(n.var) == 0 for a in weights) and window_loops(nest, field, [n])
     ]
     lane = next(
-        (n for n in slides if nest.accesses[0].stride(n.var) == 1 and constant_extent(n) >= lanes), None
+        (n for n in slides if nest.accesses[0].stride(n.var) == 1 and constant_extent(n) >= least), None
     )
     row = next((n for n in reversed(slides) if n is not lane), None)
     if lane is None or row is None or field.stride(lane.var) not in (1, 2):
@@ -100,10 +102,10 @@ def _of(nest: Nest, field: Access, weights: Sequence[Access], lanes: int) -> _Pa
     within = window_loops(nest, field, slides)
     if any(n not in within and constant_extent(n) > 1 for n in nest.reduction):
         return None
-    return _Parts(nest, lane, row, terms[0], field.stride(lane.var) or 0)
+    return WindowParts(nest, lane, row, terms[0], field, field.stride(lane.var) or 0)
 
 
-def _scheduled(builder: ScheduleBuilder, nest: Nest, parts: _Parts) -> Scheduled | NoMatch:
+def _scheduled(builder: ScheduleBuilder, nest: Nest, parts: WindowParts) -> Scheduled | NoMatch:
     vectors = 2 if builder.machine.vector_registers >= CONVOLUTION_COSTS.two_vector_registers else 1
     width = min(vectors, constant_extent(parts.lane) // builder.vector_lanes(nest)) * builder.vector_lanes(
         nest

@@ -1,0 +1,83 @@
+"""Reductions over a window that slides over small planes: a copy of each plane with the zeros around
+it.
+
+For rows of fewer elements than a vector, and for large windows over rows of a few vectors. Rows are
+filled up to whole vectors; what a plane gives beyond its edges is written into the copy, which
+stays in the first cache, and no load needs a condition. Its loops are written out: their conditions
+are known then. A tile is as many rows as have registers. Sums keep their order.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.handles import LoopHandle, copy_loop, handles
+from texpr.autoschedule.core.nest import Nest, constant_extent
+from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
+from texpr.autoschedule.cpu.convolution.convolution_costs import CONVOLUTION_COSTS
+from texpr.autoschedule.cpu.convolution.depthwise import WindowParts, window_parts
+from texpr.autoschedule.cpu.gemm.packing import LINE
+from texpr.ir.build import integer
+
+
+class DepthwisePlane:
+    """Reductions over a window that slides over each small plane for itself."""
+
+    name, stage = "DepthwisePlane", Stage.NESTS
+
+    def match(self, builder: ScheduleBuilder, nest: Nest) -> WindowParts | NoMatch:
+        """The parts of the nest."""
+        lanes = builder.vector_lanes(nest)
+        found = window_parts(builder, nest, lanes // 2 + 1)
+        if isinstance(found, NoMatch):
+            return found
+        size, terms = constant_extent(found.lane), prod(map(constant_extent, nest.reduction))
+        if size >= lanes and terms <= CONVOLUTION_COSTS.unrolled_window_terms:
+            return NoMatch("rows fill a vector, and windows are small")
+        if size > CONVOLUTION_COSTS.plane_vectors * lanes or 4 * (-size % lanes) > size:
+            return NoMatch("rows of many vectors, or many lanes would have nothing to do")
+        if _copied_rows(found) > CONVOLUTION_COSTS.copied_plane_rows:
+            return NoMatch("planes of many rows")
+        return found
+
+    def apply(self, builder: ScheduleBuilder, match: WindowParts) -> Scheduled | NoMatch:
+        """The steps."""
+        nest = match.nest
+        outer = handles(n for n in nest.spatial if n is not match.lane and n is not match.row)
+        if not outer:
+            return NoMatch("a single plane")
+        tiles, lane = builder.split(match.lane, builder.vector_lanes(nest), tail="pad")
+        row_tiles, row = builder.split_if_longer(match.row, _height(builder, constant_extent(match.row)))
+        over_tiles = [tiles, *filter(None, [row_tiles])]
+        builder.apply("reorder", *outer, *over_tiles, *nest.reduction, row, lane)
+        _copy_plane(builder, match, outer[-1])
+        for loop in (tiles, row, match.term):
+            builder.try_apply("unroll", loop)
+        builder.apply("vectorize", lane)
+        return Scheduled(outer)
+
+
+def _copied_rows(parts: WindowParts) -> int:
+    """Rows of a plane that windows reach, with those beyond its edges."""
+    step = max(1, parts.step)
+    terms = max(map(constant_extent, parts.nest.reduction))
+    return (constant_extent(parts.row) - 1) * step + terms
+
+
+def _height(builder: ScheduleBuilder, rows: int) -> int:
+    """Rows of a tile: as many as leave registers to what is loaded, and fewest over."""
+    most = min(rows, builder.machine.vector_registers // 2)
+    return min(range(max(1, most // 2), most + 1), key=lambda n: (-rows % n, -n))
+
+
+def _copy_plane(builder: ScheduleBuilder, parts: WindowParts, plane: LoopHandle) -> None:
+    """Copy what windows reach of a plane, rows as vectors."""
+    tensor = parts.field.tensor
+    buffer = builder.new_buffer("cache_read", tensor, plane)
+    last = buffer.rank - 1
+    lanes = LINE // tensor.dtype.bytes
+    if (integer(buffer.shape[last]) or 0) <= lanes:
+        builder.try_apply("pad", buffer, last, lanes)
+    builder.apply("unroll", copy_loop(buffer, last - 1))
+    builder.apply("vectorize", copy_loop(buffer, last))
