@@ -75,7 +75,7 @@ class DirectConvolution:
         """The parts of the nest."""
         return find_window(builder, nest)
 
-    def apply(self, builder: ScheduleBuilder, match: Window) -> Scheduled | NoMatch:
+    def apply(self, builder: ScheduleBuilder, match: Window) -> Scheduled:
         """The steps."""
         return _scheduled(builder, match)
 
@@ -107,7 +107,7 @@ def _worth_leaving_out(w: Window, term: For, in_blocks: bool) -> bool:
     )
 
 
-def _scheduled(builder: ScheduleBuilder, w: Window) -> Scheduled | NoMatch:
+def _scheduled(builder: ScheduleBuilder, w: Window) -> Scheduled:
     ends = crossed(builder, w.nest, w.lane, w.x) if w.channels_first else []
     large = _by_terms(builder, w)
     loops = _cut_outer_loops(builder, w, large)
@@ -120,14 +120,15 @@ def _scheduled(builder: ScheduleBuilder, w: Window) -> Scheduled | NoMatch:
         *([] if large else images),
         *(loops.blocks or (_for_each_core(builder, images) if large else [])),
     ]
+    if not outer:  # a single image: its copy stands in a loop over a single block of rows
+        block_of_all, loops.rows[0] = builder.split(loops.rows[0], constant_extent(w.positions[0]))
+        outer = [block_of_all]
     panels_first = large or _panels_first(builder, w)
     middle = (
         [*loops.lane_tiles, *(images if large else []), *loops.rows]
         if panels_first
         else [*loops.rows, *loops.lane_tiles]
     )
-    if not outer:
-        return NoMatch("no loop around a tile")
     builder.apply("reorder", *outer, *deep, *middle, *shallow, loops.lane)
     single = {handle(n) for n in w.nest.spatial if constant_extent(n) == 1}
     shared = [n for n in outer if n not in single and not (once and n == block)]
@@ -138,8 +139,8 @@ def _scheduled(builder: ScheduleBuilder, w: Window) -> Scheduled | NoMatch:
             (outer + deep)[-1] if deep or not panels_first or not loops.lane_tiles else loops.lane_tiles[-1]
         )
         whole = images[-1] if images and loops.blocks and not large else None
-        first = once or whole is not None and prod(map(constant_extent, w.images)) == 1
-        _packed(builder, w, block or whole or inside, first and not w.groups)
+        alone = prod(map(constant_extent, w.images)) == 1 and (whole is not None or not w.images)
+        _packed(builder, w, block or whole or inside, (once or alone) and not w.groups)
     tiles, x_tiles = _in_tiles(builder, w, loops, middle, shallow)
     if w.channels_first:
         for total in accumulators(builder, w.nest):
