@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
 from texpr.compiler import CompiledKernel
+from texpr.graph.fusion.coalesce_dims import coalesced
 from texpr.graph.fusion.flops import operations
 from texpr.graph.fusion.horizontal import elementwise_program, length_of, merge_elementwise
 from texpr.graph.fusion.kernel_groups import Group, as_program, group_equations, order_groups
@@ -15,7 +16,7 @@ from texpr.graph.passes.flatten_calls import shape_of, view
 from texpr.ir.dtypes import U8
 from texpr.ir.expr import Tensor, Var, index, plain
 from texpr.ir.shapes import bind_sizes
-from texpr.ir.tensor import Program
+from texpr.ir.tensor import Invoke, Program
 from texpr.runtime.call.kernel_sequence import SWEPT
 from texpr.support.frozen_dataclass import frozen_by_identity
 
@@ -160,7 +161,10 @@ def make_launches(
         if group.parts:
             order.append(_sweep(group, kernel_of))
             continue
-        order.append(_launch(*as_program(group, needed), kernel_of, constants))
+        own, inputs, outputs = as_program(group, needed)
+        if not isinstance(group.equations[0], Invoke):  # an operator by itself is scheduled as it is written
+            own = coalesced(own)
+        order.append(_launch(own, inputs, outputs, kernel_of, constants))
     return Launches(tuple(order), views, (*decisions, *sweeps))
 
 
@@ -171,7 +175,7 @@ def _launch(
     kernel_of: KernelOf,
     constants: Set[Tensor] = frozenset(),
 ) -> Launch:
-    sizes, _ = bind_sizes(program.inputs, [shape_of(t) for t in inputs])
+    sizes = bind_sizes(program.inputs, [shape_of(t) for t in inputs])[0] if program.sizes else {}
     names = frozenset(own.name for own, t in zip(program.inputs, inputs) if t in constants)
     kernel = kernel_of(program, sizes, names)
     return Launch(program, kernel, inputs, outputs, operations(program, sizes), constants=names)

@@ -1,0 +1,115 @@
+"""Programs over fewer dimensions compute what they did, from the same memory."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import texpr as tx
+from texpr import nn
+from texpr.graph.fusion.coalesce_dims import coalesced
+from texpr.ir.build import integer
+from texpr.ir.interpreter.tensor import interpret
+from texpr.ir.printing.tensor import show_program
+from texpr.ir.tensor import Program
+
+POINTWISE = """op f(X: f32[1, 6, 4, 5], W: f32[7, 6, 1, 1], b: f32[7]) -> Y: f32[1, 7, 4, 5] {
+  Y[n, k, i, j] = max(b[k] + sum(c, r, q: X[n, c, i + r, j + q] * W[k, c, r, q]), 0) for i in 0..4, j in 0..5 }"""
+CASES = {
+    "pointwise": (POINTWISE, "X: f32[6, 20], W: f32[7, 6], b: f32[7]"),
+    "elements": (
+        "op f(X: f32[2, 3, 4], Z: f32[2, 3, 4]) -> Y: f32[2, 3, 4] { Y[i, j, k] = X[i, j, k] * Z[i, j, k] }",
+        "X: f32[24], Z: f32[24]",
+    ),
+    "rows": (
+        "op f(X: f32[2, 3, 4, 5]) -> Y: f32[2, 3] { Y[i, j] = sum(k, l: X[i, j, k, l]) }",
+        "X: f32[6, 20]",
+    ),
+    "transposed": ("op f(X: f32[3, 4]) -> Y: f32[4, 3] { Y[j, i] = X[i, j] }", "X: f32[3, 4]"),
+    "one of two is turned": (
+        "op f(X: f32[3, 4], Z: f32[4, 3]) -> Y: f32[3, 4] { Y[i, j] = X[i, j] + Z[j, i] }",
+        "X: f32[3, 4], Z: f32[4, 3]",
+    ),
+    "a number": ("op f(X: f32[3, 4]) -> Y: f32[3, 4] { Y[i, j] = X[i, j] * f32(j) }", "X: f32[3, 4]"),
+    "a condition": (
+        "op f(X: f32[3, 4]) -> Y: f32[3, 4] { Y[i, j] = if i < 2 then X[i, j] else 0 }",
+        "X: f32[3, 4]",
+    ),
+    "padded": (
+        "op f(X: f32[2, 3, 4]) -> Y: f32[2, 3, 6] { Y[i, j, k] = X[i, j, k - 1 | 0] for k in 0..6 }",
+        "X: f32[6, 4]",
+    ),
+    "part of a row": (
+        "op f(X: f32[3, 4]) -> Y: f32[3, 3] { Y[i, j] = X[i, j] for j in 0..3 }",
+        "X: f32[3, 4]",
+    ),
+    "places": ("op f(X: f32[3, 1, 4]) -> Y: i64[3, 1] { Y[i, j] = argmax(k: X[i, j, k]) }", "X: f32[3, 4]"),
+    "one element": ("op f(X: f32[1, 1]) -> Y: f32[1, 1] { Y[i, j] = X[i, j] + 1 }", "X: f32[1]"),
+    "a sum of one": ("op f(X: f32[3, 1]) -> Y: f32[3] { Y[i] = sum(j: X[i, j]) }", "X: f32[3"),
+    "two views of one tensor": (
+        "op f(X: f32[2, 3, 4]) -> (Y: f32[2, 3, 4], Z: f32[4, 3]) {\n  Y[i, j, k] = X[i, j, k]\n  Z[k, j] = X[0, j, k] }",
+        "X: f32[2, 3, 4]",
+    ),
+    "through an intermediate": (
+        "op f(X: f32[2, 3, 4]) -> Y: f32[2, 3, 4] {\n  m[i, j, k] = exp(X[i, j, k])\n  Y[i, j, k] = m[i, j, k] + 1 }",
+        "X: f32[24]",
+    ),
+}
+
+
+def shape_of(tensor: object) -> tuple[int, ...]:
+    return tuple(integer(n) or 0 for n in tensor.shape)  # type: ignore[attr-defined]
+
+
+def check(program: Program) -> Program:
+    fewer = coalesced(program)
+    generator = np.random.default_rng(0)
+    arrays = [generator.standard_normal(shape_of(t), "f4") for t in program.inputs]
+    expected = interpret(program, arrays)
+    found = interpret(fewer, [a.reshape(shape_of(t)) for a, t in zip(arrays, fewer.inputs)])
+    for e, f in zip(expected, found, strict=True):
+        np.testing.assert_array_equal(np.asarray(f).reshape(np.shape(e)), e)
+    return fewer
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_values_are_the_same_over_these_inputs(name: str):
+    text, inputs = CASES[name]
+    fewer = check(tx.schedule(tx.op(text)).program)
+    assert f"({inputs}" in show_program(fewer), show_program(fewer)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_random_sums_of_products(data: st.DataObject):
+    """Operands that have some of the loops in some order, of extents 1 to 3; bit for bit."""
+    loops = "abcd"[: data.draw(st.integers(1, 4))]
+    extents = {v: data.draw(st.integers(1, 3)) for v in loops}
+    operands = [
+        data.draw(st.permutations(data.draw(st.lists(st.sampled_from(loops), min_size=1, unique=True))))
+        for _ in range(data.draw(st.integers(1, 3)))
+    ]
+    used = [v for v in loops if any(v in o for o in operands)]
+    kept = data.draw(st.lists(st.sampled_from(used), min_size=1, unique=True))
+    summed = [v for v in used if v not in kept]
+    inputs = ", ".join(f"X{k}: f32[{', '.join(str(extents[v]) for v in o)}]" for k, o in enumerate(operands))
+    value = " * ".join(f"X{k}[{', '.join(o)}]" for k, o in enumerate(operands))
+    value = f"sum({', '.join(summed)}: {value})" if summed else value
+    shape = ", ".join(str(extents[v]) for v in kept)
+    program = tx.schedule(
+        tx.op(f"op f({inputs}) -> Y: f32[{shape}] {{ Y[{', '.join(kept)}] = {value} }}")
+    ).program
+    fewer = check(program)
+    assert all(prod(shape_of(a)) == prod(shape_of(b)) for a, b in zip(program.inputs, fewer.inputs))
+
+
+def test_kernels_of_networks_are_over_fewer_dimensions():
+    """A convolution of one tap is a product there, and its result has the shape that it had."""
+    network = nn.Sequential(nn.Conv2d(3, 2, 1, bias=False), nn.ReLU()).eval()
+    network.load_state_dict({"0.weight": np.ones((2, 3, 1, 1), "f4")})
+    found = network(np.ones((1, 3, 4, 5), "f4"))
+    np.testing.assert_array_equal(found, np.full((1, 2, 4, 5), 3, "f4"))
