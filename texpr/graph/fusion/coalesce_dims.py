@@ -28,9 +28,10 @@ Places: TypeAlias = "set[tuple[Tensor, int]]"
 def coalesced(program: Program) -> Program:
     """The program over tensors of fewer dimensions, if all of its equations can see them so.
 
-    Its inputs and outputs are the same memory. Dimensions whose extents are no numbers stay.
+    Its inputs and outputs are the same memory. Dimensions whose extents are no numbers stay, and so
+    does all of a program whose equations have a loop's variable in common.
     """
-    if not all(isinstance(e, Equation) for e in program.equations):
+    if not all(isinstance(e, Equation) for e in program.equations) or not _binds_once(program):
         return program
     program = _without_single_elements(program)
     while (found := _mergeable(program)) is not None:
@@ -84,8 +85,7 @@ def _single_elements(program: Program) -> Places:
 def _accesses(program: Program) -> Iterator[tuple[Tensor, tuple[Expr, ...], set[Var]]]:
     """All places where tensors are indexed, with the variables of one iteration there."""
     for e in _equations(program):
-        axes = [*e.axes, *(a for total in _reductions(e) for a in total.axes)]
-        single = {a.var for a in axes if _is_single(a)}
+        single = {a.var for a in _axes(e) if _is_single(a)}
         yield e.target, e.indices, single
         for read in _reads(e):
             yield read.tensor, read.indices, single
@@ -170,8 +170,7 @@ def _walked_as_one(equation: Equation, i: Var, j: Var) -> Places | None:
     """Where an equation has two variables beside each other as indices, each over all of a
     dimension; None if it has one of them anywhere else.
     """
-    extents = {a.var: integer(a.hi) for r in _reductions(equation) for a in r.axes}
-    extents |= {a.var: integer(a.hi) for a in equation.axes}
+    extents = {a.var: integer(a.hi) for a in _axes(equation)}
     found: Places = set()
     for tensor, indices in _indexed(equation):
         rest: list[Expr] = []
@@ -266,12 +265,23 @@ def _extent(tensor: Tensor, part: list[int]) -> Expr:
     return index(first * second)
 
 
+def _binds_once(program: Program) -> bool:
+    """True if no two loops have one variable: what is found for it holds wherever it stands."""
+    found = [a.var for e in _equations(program) for a in _axes(e)]
+    return len(set(found)) == len(found)
+
+
 def _equations(program: Program) -> list[Equation]:
     return [e for e in program.equations if isinstance(e, Equation)]
 
 
 def _reductions(equation: Equation) -> list[Reduce]:
     return [n for n in walk(equation) if isinstance(n, Reduce)]
+
+
+def _axes(equation: Equation) -> list[Axis]:
+    """All loops of an equation."""
+    return [*equation.axes, *(a for total in _reductions(equation) for a in total.axes)]
 
 
 def _reads(equation: Equation) -> list[Read]:
