@@ -74,3 +74,14 @@ def test_stores_of_the_first_lanes_are_in_parts(size: int):
     native = schedule.compile()
     x = np.arange(5 * size, dtype="f4").reshape(5, size)
     np.testing.assert_array_equal(native(x), x * 2)
+
+
+@pytest.mark.parametrize(
+    ("t", "kind"), [("bool", "?"), ("i8", "i1"), ("f16", "f2"), ("f64", "f8"), ("i64", "i8")]
+)
+def test_parts_of_other_elements(t: str, kind: str):
+    """Bools are bytes in memory, and parts of a vector may stand at any address."""
+    op = tx.op(f"op f(X: {t}[M, N]) -> Y: {t}[M, N] {{ Y[i, j] = X[i, j] }}")
+    schedule = tx.schedule(op, M=3, N=13).split("j", 16, tail="mask").vectorize("ji")
+    x = (np.arange(39) % 5).reshape(3, 13).astype(kind)
+    np.testing.assert_array_equal(schedule.compile()(x), x)

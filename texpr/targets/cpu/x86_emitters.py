@@ -224,7 +224,7 @@ class ShortVectorEmitter(Emitter):
 
     def masked_store(self, tensor: Tensor, text: str, address: str, align: int, stride: int) -> None:
         """Emit stores of parts of the lanes, if the first ones are known to be on."""
-        on = self.enclosing.first_lanes(self.lane, self.lanes) if stride == 1 and self.lane else None
+        on = None if stride < 0 or self.lane is None else self.enclosing.first_lanes(self.lane, self.lanes)
         if on is None:
             super().masked_store(tensor, text, address, align, stride)
             return

@@ -55,16 +55,17 @@ class EnclosingStatements:
         return any(all(self._holds(folded(c, {lane: index(k)})) for c in self.conditions) for k in ends)
 
     def first_lanes(self, lane: Var, lanes: int) -> int | None:
-        """The number of lanes that are on, if these are the first ones whatever the iteration."""
-        on = [self._decided(folded(c, {lane: index(k)})) for k in range(lanes) for c in self.conditions]
-        each = len(self.conditions)
-        known = [all(on[k : k + each]) for k in range(0, len(on), each)] if None not in on else []
-        count = sum(known)
-        return count if known and all(known[:count]) else None
-
-    def _decided(self, cond: Expr) -> bool | None:
-        decided = decide(cond, self.ranges)
-        return True if decided is TRUE else False if decided is FALSE else None
+        """The number of lanes that are on, if it is the same in all iterations and they are the first
+        ones.
+        """
+        decided = [
+            [decide(folded(c, {lane: index(k)}), self.ranges) for c in self.conditions] for k in range(lanes)
+        ]
+        if any(c is not TRUE and c is not FALSE for each in decided for c in each):
+            return None
+        on = [all(c is TRUE for c in each) for each in decided]
+        count = sum(on)
+        return count if all(on[:count]) else None
 
     def has(self, tensor: Tensor, indices: tuple[Expr, ...]) -> bool:
         """True if a tensor surely has an element, whatever lanes are on."""
