@@ -282,6 +282,10 @@ LACKING = {
     "the length of a pack is 0 to 4096; found 99999": body(
         "y[i,] = x[i,], i < n;", "@using { k = [1 ..(99999)]; }\n"
     ),
+    "there is no operator `gone`": f"operator f {{ {X} {Y} @compose {{ y = gone(x); }} }}",
+    "operators of other files are written with their module: module.operator": (
+        f"operator f {{ {X} {Y} @compose {{ y = gone{{k=1}}(x); }} }}"
+    ),
 }
 
 
@@ -289,6 +293,30 @@ LACKING = {
 def test_what_the_language_has_not_is_refused(tmp_path, message):
     rank = 0 if "data ends" in message else 1
     assert message in refused(tmp_path, LACKING[message], rank)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("(-2.0) ** 0.5", "`**` of -2.0 and 0.5 has no value"),
+        ("1.0 / 0.0", "`/` of 1.0 and 0.0 has no value"),
+        ("int(1e300)", "int(1e+300) has no value: whole numbers have 64 bits"),
+        ("int(1e999)", "int(inf) has no value"),
+        ("((3 ** 39) ** 64) ** 64", "`**` of 4052555153018976267 and 64 has no value"),
+        ("3 ** 64 ** 64", "`**` of 3 and 64 has no value: whole numbers have 64 bits"),
+        ("99999999999999999999", "whole numbers have 64 bits"),
+        ("((n + 1) ** 60) ** 60", "whole numbers have 64 bits"),
+        ("(n ** 64) ** 64", "`**` has no value: sizes have 1024 terms and products of 64 names at most"),
+    ],
+)
+def test_numbers_without_values_and_large_ones_are_refused(tmp_path, value, message):
+    assert message in refused(tmp_path, body("y[i,] = x[i,], i < n;", f"@using {{ k = {value}; }}\n"), 1)
+
+
+def test_attributes_have_64_bits(tmp_path):
+    for kind in ("int", "real"):
+        text = body("y[i,] = x[i,], i < n;", f"@attrib {{ k: {kind}; }}\n")
+        assert "the attribute `k` has more than 64 bits" in refused(tmp_path, text, 1, k=10**400)
 
 
 def test_bytes_that_are_no_text(tmp_path):

@@ -15,7 +15,6 @@ from texpr.nnef.skriptnd.scalar_terms import as_tensor, chosen, kind_of, term
 from texpr.nnef.skriptnd.size_polynomials import IndexName, Size, Whole
 from texpr.nnef.syntax import skript_tree
 from texpr.support.errors import CheckError
-from texpr.support.suggest import did_you_mean
 
 
 class Composed(Protocol):
@@ -142,13 +141,13 @@ class ComponentRunner:
         if not isinstance(value, skript_tree.Invocation):
             return None
         called = self.owner.find(self.owner.operator, value.name)
-        if called is None and "." in value.name:
+        if called is None and (value.attributes or not self.evaluate.is_function(value.name)):
             raise self.owner.refused(
-                value, f"there is no operator `{value.name}`", "load the folder that has its module"
-            )
-        if called is None and value.attributes:
-            raise self.owner.refused(
-                value, f"there is no operator `{value.name}`", did_you_mean(value.name, [])
+                value,
+                f"there is no operator `{value.name}`",
+                "load the folder that has its module, and import that"
+                if "." in value.name
+                else "operators of other files are written with their module: module.operator",
             )
         return called
 

@@ -10,6 +10,7 @@ from typing import Any
 from texpr.nnef.skriptnd.runtime_terms import WHOLE_DIMENSION, Edge, Repeated, Stacked, Tensor, Term, is_whole
 from texpr.nnef.skriptnd.scalar_terms import (
     BUILT_IN,
+    LARGEST,
     Refusal,
     arithmetic,
     chosen,
@@ -101,6 +102,8 @@ class Evaluator:
         return self.refused(unknown.at, f"`{unknown.name}` is not known here", near)
 
     def _literal(self, part: skript_tree.Value) -> Any:
+        if isinstance(part.value, int) and part.value > LARGEST:
+            raise Refusal("whole numbers have 64 bits")
         return part.value
 
     def _name(self, part: skript_tree.Named) -> Any:
@@ -323,6 +326,10 @@ class Evaluator:
         if part.low is None:
             return self.lifted(Edge, index)
         return self.lifted(Edge, index, self.value(part.low), self.value(part.high))
+
+    def is_function(self, name: str) -> bool:
+        """True for a function of one value, a conversion to a type among them."""
+        return name in BUILT_IN or name in _EMPTY or name in self.kinds
 
     def _invocation(self, part: skript_tree.Invocation) -> Any:
         kind = self.kinds.get(part.name, part.name if part.name in _EMPTY else "")

@@ -74,6 +74,12 @@ _REALS: dict[str, Callable[[float], float]] = {
     "frac": lambda x: x - math.floor(x),
 }
 BUILT_IN = {*_REALS, "abs", "sign"}
+LARGEST = 1 << 63
+"""Whole numbers are below it: those of the language have 64 bits."""
+_MOST_TERMS, _MOST_FACTORS = 1024, 64
+"""Terms of a size, and names that are multiplied in one."""
+_SHOWN = 80
+"""Characters of operands that a message has."""
 
 
 def kind_of(x: Any) -> str:
@@ -151,7 +157,9 @@ def arithmetic(symbol: str, x: Any, y: Any) -> Any:
     try:
         return _whole(symbol, x, y) if kind == "int" else _real(symbol, x, y)
     except (ZeroDivisionError, OverflowError, ValueError) as error:
-        raise Refusal(f"`{symbol}` of {x} and {y} has no value", str(error)) from None
+        operands = f" of {x} and {y}"
+        said = operands if len(operands) <= _SHOWN else ""
+        raise Refusal(f"`{symbol}`{said} has no value: {error}") from None
 
 
 def _whole(symbol: str, x: Any, y: Any) -> Any:
@@ -159,7 +167,7 @@ def _whole(symbol: str, x: Any, y: Any) -> Any:
         if isinstance(y, int) and 0 <= y <= 64:
             power: Any = 1
             for _ in range(y):
-                power = power * x
+                power = _limited(power * x)
             return power
         raise Refusal("a power of whole numbers needs an exponent of 0 to 64")
     functions: dict[str, Callable[[Any, Any], Any]] = {
@@ -172,7 +180,21 @@ def _whole(symbol: str, x: Any, y: Any) -> Any:
         "<?": lambda a, b: extreme("min", a, b),
         ">?": lambda a, b: extreme("max", a, b),
     }
-    return functions[symbol](x, y)
+    return _limited(functions[symbol](x, y))
+
+
+def _limited(x: Any) -> Any:
+    """A number or a size that is not too large.
+
+    Raises:
+        OverflowError: it is.
+    """
+    terms = x.terms if isinstance(x, Size) else {(): x}
+    if any(abs(factor) >= LARGEST for factor in terms.values()):
+        raise OverflowError("whole numbers have 64 bits")
+    if len(terms) > _MOST_TERMS or max(map(len, terms)) > _MOST_FACTORS:
+        raise OverflowError(f"sizes have {_MOST_TERMS} terms and products of {_MOST_FACTORS} names at most")
+    return x
 
 
 def _real(symbol: str, x: float, y: float) -> float:
@@ -183,7 +205,7 @@ def _real(symbol: str, x: float, y: float) -> float:
         "/": operator.truediv,
         "\\": lambda a, b: math.ceil(a / b),
         "%": operator.mod,
-        "**": operator.pow,
+        "**": math.pow,  # of a negative number, a complex one is none
         "<?": min,
         ">?": max,
     }
@@ -362,6 +384,8 @@ def converted(kind: str, x: Any, dtypes: dict[str, str]) -> Any:
         return x
     if found == "str" or kind == "str":
         raise Refusal(f"{kind}(...) of {found}; texts are not converted")
+    if kind == "int" and isinstance(x, float) and not abs(x) < LARGEST:
+        raise Refusal(f"int({number_text(x)}) has no value: whole numbers have 64 bits")
     if isinstance(x, (bool, int, float)):
         return {"real": float, "int": int, "bool": bool}[kind](x)
     held = _condition(x) if found == "bool" else term(x)

@@ -7,7 +7,7 @@ from typing import Any
 from texpr.nnef.skriptnd.expression_evaluation import Evaluator, UnknownName
 from texpr.nnef.skriptnd.operator_text import OperatorText
 from texpr.nnef.skriptnd.runtime_terms import Repeated, Stacked, Tensor, is_whole
-from texpr.nnef.skriptnd.scalar_terms import compared, kind_of
+from texpr.nnef.skriptnd.scalar_terms import LARGEST, compared, kind_of
 from texpr.nnef.skriptnd.size_polynomials import Size, Whole, floor_quotient, text_of
 from texpr.nnef.syntax import skript_tree
 
@@ -59,6 +59,8 @@ class Binding:
 
     def _attribute(self, each: skript_tree.Parameter, value: Any) -> None:
         kind = self.evaluate.kinds.get(each.type.name, each.type.name)
+        if _is_too_large(value):
+            raise self.refused(each, f"the attribute `{each.name}` has more than 64 bits")
         value = _converted(kind, value)
         if value is None:
             if not each.type.optional:
@@ -315,6 +317,12 @@ def _is_open(size: Whole) -> bool:
 
 def _ranks(extents: list[skript_tree.Extent], known: int) -> str:
     return f"at least {known}" if any(e.packed for e in extents) else str(known)
+
+
+def _is_too_large(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(map(_is_too_large, value))
+    return isinstance(value, int) and not -LARGEST <= value < LARGEST
 
 
 def _converted(kind: str, value: Any) -> Any:
