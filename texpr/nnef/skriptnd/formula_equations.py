@@ -61,13 +61,12 @@ class FormulaWriter:
                 group[-1], "a tensor has one formula with `=` and one that goes on from it"
             )
         formula, start = (more[0], first) if more else (first, None)
-        names = [formula.unrolled] if formula.unrolled else []
-        fixed: list[dict[str, int]] = [{}]
-        for name, count in names:
-            times = self.evaluate.count(self.evaluate.known(count))
-            fixed = [{**f, name: k} for f in fixed for k in range(times)]
-        for each in fixed:
-            self._guarded(formula, start, each)
+        if formula.unrolled is None:
+            self._guarded(formula, start, {})
+            return
+        name, count = formula.unrolled
+        for k in range(self.evaluate.count(self.evaluate.known(count))):
+            self._guarded(formula, start, {name: k})
 
     def _guarded(
         self, formula: skript_tree.Formula, start: skript_tree.Formula | None, fixed: dict[str, int]

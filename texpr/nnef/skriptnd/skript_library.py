@@ -143,10 +143,9 @@ class SkriptOperator:
                 code="arguments",
                 help=f"its inputs are {', '.join(self.inputs) or 'none'}; attributes are given by name",
             )
-        finals = {name: name for name in self.outputs}
         declared = {k.name: k.default or "real" for k in self._definition.block("dtype")}
         given = [self._input(text, each, shape, {**declared, **kinds}) for each, shape in zip(inputs, shapes)]
-        finals = {name: text.fresh(name) for name in finals}
+        finals = {name: text.fresh(name) for name in self.outputs}
         instance = Instance(self._definition, self._library.find, text, finals, {}, top=True)
         try:
             found = instance.run(attributes, given, kinds)
