@@ -111,6 +111,25 @@ def test_the_command_line(monkeypatch, tmp_path, capsys):
     assert said == f"TEXPR_THREADS=1 {fake} -n 1 {' '.join(OTHERS)} -m package.train -n 3\n"
 
 
+def test_a_missing_program(monkeypatch, tmp_path, capsys):
+    """Else each rank has a traceback, at each restart."""
+    monkeypatch.setitem(sys.modules, "mpi4py", ModuleType("mpi4py"))
+    monkeypatch.chdir(tmp_path)
+    fake = program(tmp_path, "echo 'HYDRA build details:'")
+    assert main(["launch", "-n", "1", "--mpiexec", fake, "--restarts", "3", "train.py"]) == 1
+    assert capsys.readouterr().err == (
+        f"error[launch]: there is no file train.py in {tmp_path}\n"
+        "  help: give the path of a Python file; a module is `-m package.train`\n"
+    )
+
+
+def test_a_dry_run_prints_what_a_shell_reads(monkeypatch, tmp_path, capsys):
+    monkeypatch.setitem(sys.modules, "mpi4py", ModuleType("mpi4py"))
+    fake = program(tmp_path, "echo 'HYDRA build details:'")
+    assert main(["launch", "-n", "1", "--mpiexec", fake, "--dry-run", "a file.py", "b c"]) == 0
+    assert capsys.readouterr().out.endswith(" 'a file.py' 'b c'\n")
+
+
 def test_a_missing_mpi4py(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "mpi4py", None)
     assert main(["launch", "-n", "1", "train.py"]) == 1
@@ -124,6 +143,7 @@ def test_numbers_that_make_no_sense(arguments, capsys):
     with pytest.raises(SystemExit) as end:
         main(["launch", *arguments, "train.py"])
     assert end.value.code == 2
+    assert f"{arguments[1]}: expected an integer of at least " in capsys.readouterr().err
 
 
 def test_a_world_of_one_imports_no_mpi():
@@ -152,6 +172,8 @@ def test_a_launched_program_without_mpi4py_is_no_world_of_one(monkeypatch):
 def test_restarts(monkeypatch, tmp_path, capfd):
     """What `mpiexec` gives is the status; the program knows how often it was started."""
     monkeypatch.setitem(sys.modules, "mpi4py", ModuleType("mpi4py"))
+    monkeypatch.chdir(tmp_path)
+    Path("train.py").touch()
     fake = program(
         tmp_path,
         '[ "$1" = --version ] && exit 0\necho "start $TEXPR_RESTART"\n[ "$TEXPR_RESTART" = 2 ] || exit 7',
@@ -170,10 +192,11 @@ def test_restarts(monkeypatch, tmp_path, capfd):
 
 def test_a_launcher_that_is_told_to_end_does_not_restart(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "mpi4py", ModuleType("mpi4py"))
+    monkeypatch.chdir(tmp_path)
+    Path("train.py").touch()
     fake = program(
         tmp_path, '[ "$1" = --version ] && exit 0\necho x >> starts\nkill -TERM $PPID\nexec sleep 60'
     )
-    monkeypatch.chdir(tmp_path)
     begin = subprocess.Popen
 
     def late(*arguments, **options):

@@ -38,6 +38,10 @@ class Reduces(Protocol):
         """Ranks that do not answer."""
         ...
 
+    def give_up(self, what: str) -> None:
+        """The process ends in the midst of a call."""
+        ...
+
 
 class Pending(Generic[R]):
     """A collective call that was begun.
@@ -176,7 +180,7 @@ class CommunicationThread:
                 pending.finish()
 
     def _end(self) -> None:
-        """MPI must not end in the midst of a call."""
+        """MPI must not end in the midst of a call: it would crash."""
         last = self._last
-        if last is not None:
-            last._done.wait(_AT_EXIT)
+        if last is not None and not last._done.wait(_AT_EXIT):
+            self._comm.give_up(last.what)

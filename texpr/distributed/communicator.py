@@ -4,16 +4,18 @@ how bytes move stands in subclasses.
 
 from __future__ import annotations
 
-import pickle
+import os
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
 from texpr.distributed.communication_thread import CommunicationThread
 from texpr.distributed.elsewhere_names import COMMUNICATOR
 from texpr.distributed.flat_arrays import check_reduction, computed, given, in_order, rounded_back
+from texpr.distributed.pickled_objects import check_pickled, length_of, pickled, unpickled
 from texpr.distributed.rank_checks import (
     DistributedError,
     agreed,
@@ -24,9 +26,39 @@ from texpr.distributed.rank_checks import (
 )
 from texpr.support.errors import CallError
 from texpr.support.suggest import suggests
-from texpr.support.tracebacks import boundary
+from texpr.support.tracebacks import boundary, forwards
 
+P = ParamSpec("P")
 R = TypeVar("R")
+_LONGEST = 1e9
+"""Seconds, 31 years: clocks of Python and torch do not count to infinity."""
+
+
+def collective(
+    method: Callable[Concatenate[Communicator, P], R],
+) -> Callable[Concatenate[Communicator, P], R]:
+    """A call that all ranks make, of one thread at a time: those of several have no order."""
+
+    @boundary
+    @forwards
+    @wraps(method)
+    def call(self: Communicator, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        if self.size == 1:
+            return method(self, *args, **kwargs)
+        self._check_process(method.__name__)
+        if not self._calling.acquire(blocking=False):
+            raise DistributedError(
+                f"{method.__name__}: another thread of rank {self.rank} is in a call of this communicator",
+                code="ranks",
+                help="let one thread make the calls, or give each thread a communicator of its own: "
+                "dist.MPICommunicator()",
+            )
+        try:
+            return method(self, *args, **kwargs)
+        finally:
+            self._calling.release()
+
+    return call
 
 
 @suggests(COMMUNICATOR)
@@ -62,14 +94,15 @@ class Communicator:
     def __init__(self, timeout: float = 1800.0) -> None:
         self.timeout = _seconds("Communicator", timeout)
         self._thread: CommunicationThread | None = None
-        self._making = threading.Lock()
+        self._making, self._calling = threading.Lock(), threading.RLock()
+        self._process = os.getpid()
 
     @property
     def is_main(self) -> bool:
         """True on rank 0, which writes files and logs."""
         return self.rank == 0
 
-    @boundary
+    @collective
     def allreduce(self, a: Any, op: str = "mean", reduction: str = "fast") -> Any:
         """One array of all ranks', element by element; the same bits on every rank.
 
@@ -124,7 +157,7 @@ class Communicator:
         mine = in_order(self.exchange_pieces(buffer, counts), op)
         buffer[:] = self.gather_buffers(mine, counts)
 
-    @boundary
+    @collective
     def reduce_scatter(self, a: Any, op: str = "mean", reduction: str = "fast") -> Any:
         """This rank's part, along axis 0, of the reduction of all ranks' arrays.
 
@@ -164,7 +197,7 @@ class Communicator:
             found /= self.size
         return found
 
-    @boundary
+    @collective
     def broadcast(self, a: Any, root: int = 0) -> Any:
         """The array of rank `root`, on every rank.
 
@@ -190,7 +223,7 @@ class Communicator:
             self._called("a broadcast", lambda: self.broadcast_buffer(flat, root))
         return taken.back(found)
 
-    @boundary
+    @collective
     def allgather(self, a: Any) -> Any:
         """The arrays of all ranks one after the other along axis 0, on every rank.
 
@@ -220,7 +253,7 @@ class Communicator:
             found = flat.view(array.dtype).reshape(sum(rows), *array.shape[1:])
         return taken.back(found)
 
-    @boundary
+    @collective
     def barrier(self, timeout: float | None = None) -> None:
         """Wait until all ranks are here.
 
@@ -235,7 +268,7 @@ class Communicator:
         """
         self.agree("barrier()", 0, None if timeout is None else _seconds("barrier", timeout))
 
-    @boundary
+    @collective
     def broadcast_object(self, o: Any = None, root: int = 0) -> Any:
         """The object of rank `root`, on every rank; it is pickled.
 
@@ -244,7 +277,7 @@ class Communicator:
             root: a rank.
         Raises:
             CallError: there is no such rank.
-            DistributedError: ranks do not come.
+            DistributedError: the object cannot be pickled, on all ranks; or ranks do not come.
         Example:
             >>> from texpr import distributed as dist
             >>> dist.init().broadcast_object({"lr": 0.1})
@@ -253,18 +286,20 @@ class Communicator:
         self._check_root("broadcast_object", root)
         if self.size == 1:
             return o
-        data = pickle.dumps(o) if self.rank == root else b""
-        length = self.agree(f"broadcast_object(root={root})", len(data))[root]
+        data, reason = pickled(o) if self.rank == root else (b"", "")
+        lengths = self.agree(f"broadcast_object(root={root})", length_of(data, reason))
+        check_pickled("broadcast_object", lengths, reason)
+        length = lengths[root]
         buffer = np.frombuffer(data, np.uint8).copy() if self.rank == root else np.empty(length, np.uint8)
         self._called("a broadcast of an object", lambda: self.broadcast_buffer(buffer, root))
-        return o if self.rank == root else pickle.loads(buffer.tobytes())
+        return o if self.rank == root else unpickled("broadcast_object", buffer.tobytes(), root)
 
-    @boundary
+    @collective
     def gather_object(self, o: Any) -> list[Any]:
         """The objects of all ranks in their order, on every rank; they are pickled.
 
         Raises:
-            DistributedError: ranks do not come.
+            DistributedError: an object cannot be pickled, on all ranks; or ranks do not come.
         Example:
             >>> from texpr import distributed as dist
             >>> dist.init().gather_object("here")
@@ -272,14 +307,16 @@ class Communicator:
         """
         if self.size == 1:
             return [o]
-        data = pickle.dumps(o)
-        counts = self.agree("gather_object()", len(data))
+        data, reason = pickled(o)
+        counts = self.agree("gather_object()", length_of(data, reason))
+        check_pickled("gather_object", counts, reason)
         mine = np.frombuffer(data, np.uint8)
         found = self._called("a gathering of objects", lambda: self.gather_buffers(mine, counts)).tobytes()
         ends = np.cumsum(counts)
-        return [pickle.loads(found[end - n : end]) for end, n in zip(ends, counts)]
+        parts = [found[end - n : end] for end, n in zip(ends, counts)]
+        return [unpickled("gather_object", part, rank) for rank, part in enumerate(parts)]
 
-    @boundary
+    @collective
     def compare(self, what: str, text: str) -> None:
         """Raise an error on all ranks unless they have the same text, such as that of a plan.
 
@@ -287,11 +324,16 @@ class Communicator:
             what: the subject of the message: "the plan".
             text: lines; the message shows the first one that differs.
         Raises:
+            CallError: `text` is no text.
             DistributedError: texts differ, or ranks do not come.
         Example:
             >>> from texpr import distributed as dist
             >>> dist.init().compare("the options", "lr=0.1")
         """
+        if not isinstance(text, str):
+            raise CallError(
+                f"compare: the text is of type {type(text).__name__}", code="type", help="give str(...) of it"
+            )
         number = int.from_bytes(digest(text)[:7], "little")
         numbers = self.agree(f"compare({what!r})", number)
 
@@ -310,6 +352,7 @@ class Communicator:
         Raises:
             DistributedError: texts differ, or ranks do not come.
         """
+        self._check_process(text.partition("(")[0])
         if self._thread is not None:
             self._thread.drain()
         if self.size == 1:
@@ -345,6 +388,22 @@ class Communicator:
             if self._thread is None:
                 self._thread = CommunicationThread(self)
             return self._thread
+
+    def _check_process(self, what: str) -> None:
+        """Raise DistributedError in a process that was forked: its messages would come from the rank."""
+        if self.size > 1 and os.getpid() != self._process:
+            raise DistributedError(
+                f"{what}: this process was forked from rank {self.rank}, and is no rank itself",
+                code="ranks",
+                help="call the communicator in the process that the launcher has started",
+            )
+
+    def give_up(self, what: str) -> None:
+        """The process ends in the midst of a call that never ended: called by the thread at exit.
+
+        Args:
+            what: the call, such as "an allreduce".
+        """
 
     def _check_root(self, what: str, root: object) -> None:
         if isinstance(root, bool) or not isinstance(root, int | np.integer) or not 0 <= root < self.size:
@@ -399,4 +458,4 @@ def _seconds(what: str, value: object) -> float:
     good = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     if not good or not value > 0:  # type: ignore[operator]
         raise CallError(f"{what}: timeout is {value!r}, expected seconds above 0", code="arguments")
-    return float(value)  # type: ignore[arg-type]
+    return min(float(value), _LONGEST)  # type: ignore[arg-type]

@@ -80,7 +80,7 @@ def _contiguous(array: np.ndarray) -> np.ndarray:
 def check_reduction(what: str, dtype: DType, op: str, reduction: str) -> None:
     """Raise CallError for an operation that there is not, or not of this dtype."""
     for name, value, known in (("op", op, OPS), ("reduction", reduction, REDUCTIONS)):
-        if value not in known:
+        if not isinstance(value, str) or value not in known:
             raise CallError(
                 f"{what}: {name} is {value!r}, expected {', '.join(known[:-1])} or {known[-1]}",
                 code="arguments",

@@ -80,6 +80,16 @@ class MPICommunicator(Communicator):
                 raise missing(what, sorted(receives), timeout)
             sleep(0.0 if waited < _SPIN else min(_NAP, waited * _PART))
 
+    def give_up(self, what: str) -> None:
+        """Ends all ranks: `MPI_Finalize` in the midst of a call crashes, or never returns."""
+        print(
+            f"texpr: rank {self.rank} ends in the midst of {what}, which other ranks have not made; "
+            "all ranks end",
+            file=sys.stderr,
+            flush=True,
+        )
+        self._mpi.COMM_WORLD.Abort(1)
+
     def reduce_buffer(self, buffer: np.ndarray, op: str) -> None:
         MPI = self._mpi
         function = {"sum": MPI.SUM, "prod": MPI.PROD, "min": MPI.MIN, "max": MPI.MAX}[op]

@@ -35,7 +35,7 @@ class DistributedError(Error):
 
 def header_of(text: str, number: int = 0) -> bytes:
     """The header of a call."""
-    words = text.encode()
+    words = text.encode(errors="backslashreplace")
     part = words[:_WORDS].decode(errors="ignore").encode()
     return (_FRONT.pack(digest(text), number, len(part)) + part).ljust(HEADER, b"\0")
 
@@ -91,7 +91,7 @@ def named(ranks: Sequence[int]) -> str:
 
 def digest(text: str) -> bytes:
     """16 bytes that tell texts apart."""
-    return blake2b(text.encode(), digest_size=16).digest()
+    return blake2b(text.encode(errors="backslashreplace"), digest_size=16).digest()
 
 
 def first_difference(text: str, other: str) -> str:

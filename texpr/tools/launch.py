@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -63,14 +64,27 @@ def launch(arguments: argparse.Namespace) -> int:
     command, threads = _command(arguments)
     environment = {**os.environ, "TEXPR_THREADS": str(threads)}
     if arguments.dry_run:
-        print(f"TEXPR_THREADS={threads} {' '.join(command)}")
+        print(f"TEXPR_THREADS={threads} {shlex.join(command)}")
         return 0
+    _check_program(arguments)
     for restart in range(arguments.restarts + 1):
         status, is_told = _run(command, {**environment, "TEXPR_RESTART": str(restart)})
         if status == 0 or is_told or restart == arguments.restarts:
             break
         _say(f"the program ended with status {status}; restart {restart + 1} of {arguments.restarts}")
     return status
+
+
+def _check_program(arguments: argparse.Namespace) -> None:
+    """Raise DistributedError for a file that is not there: each rank would say so, at each restart."""
+    from texpr.distributed import DistributedError
+
+    if not arguments.module and not os.path.exists(arguments.program):
+        raise DistributedError(
+            f"there is no file {arguments.program} in {os.getcwd()}",
+            code="launch",
+            help="give the path of a Python file; a module is `-m package.train`",
+        )
 
 
 def _command(arguments: argparse.Namespace) -> tuple[list[str], int]:
@@ -159,15 +173,15 @@ def _say(text: str) -> None:
     print(f"texpr launch: {text}", file=sys.stderr, flush=True)
 
 
-def _count(text: str) -> int:
-    found = int(text)
-    if found < 1:
-        raise argparse.ArgumentTypeError(f"{text}: expected an integer of at least 1")
+def _count(text: str, least: int = 1) -> int:
+    try:
+        found = int(text)
+    except ValueError:
+        found = least - 1
+    if found < least:
+        raise argparse.ArgumentTypeError(f"{text}: expected an integer of at least {least}")
     return found
 
 
 def _restarts(text: str) -> int:
-    found = int(text)
-    if found < 0:
-        raise argparse.ArgumentTypeError(f"{text}: expected an integer of at least 0")
-    return found
+    return _count(text, 0)

@@ -1,0 +1,145 @@
+"""Calls that cannot go well: an error on all ranks that says why, and ranks that stay in step."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import texpr as tx
+from tests.distributed.mpi_world import LIMIT, ROOT
+from tests.distributed.thread_world import run_ranks
+from texpr import distributed as dist
+
+
+class Unreadable:
+    """Can be pickled, and not be made again."""
+
+    def __reduce__(self):
+        return int, ("x",)
+
+
+def caught(call, *arguments):
+    """The text of an error, or the value."""
+    try:
+        return call(*arguments)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+
+DATA = "\n  help: give data: arrays, numbers, text, lists and dicts of them; no open files, locks or local functions"
+
+
+def test_an_object_that_cannot_be_pickled_is_an_error_on_all_ranks():
+    def call(comm):
+        lock = threading.Lock()
+        found = caught(comm.gather_object, lock if comm.rank == 1 else 1), caught(comm.broadcast_object, lock)
+        return *found, comm.allreduce(comm.rank, "sum")
+
+    (first, second, total), (own, others, _) = run_ranks(2, call)
+    reason = ": TypeError: cannot pickle '_thread.lock' object"
+    said = "DistributedError: error[ranks]: gather_object: the object of rank 1 cannot be pickled"
+    assert (first, own) == (said + DATA, said + reason + DATA)
+    said = "DistributedError: error[ranks]: broadcast_object: the object of rank 0 cannot be pickled"
+    assert (second, others, total) == (said + reason + DATA, said + DATA, 1)
+
+
+def test_an_object_that_cannot_be_made_again():
+    said = (
+        "DistributedError: error[ranks]: gather_object: the object of rank 0 cannot be unpickled here: "
+        "ValueError: invalid literal for int() with base 10: 'x'\n"
+        "  help: let all ranks have the same program and the same modules"
+    )
+    call = lambda comm: (caught(comm.gather_object, Unreadable()), comm.allreduce(1, "sum"))  # noqa: E731
+    assert run_ranks(2, call) == [(said, 2)] * 2
+
+
+def test_calls_of_two_threads_at_once_are_an_error():
+    """In what order they come is left to chance, and the sums would be of arrays that do not belong
+    together.
+    """
+
+    def call(comm):
+        found = []
+        agree = comm.agree
+
+        def agree_while_another_calls(*arguments):
+            other = threading.Thread(target=lambda: found.append(caught(comm.allreduce, 5.0)))
+            other.start()
+            other.join()
+            return agree(*arguments)
+
+        comm.agree = agree_while_another_calls
+        total = comm.allreduce(1.0, "sum")
+        del comm.agree
+        return total, comm.allreduce(2.0, "sum"), found
+
+    for rank, found in enumerate(run_ranks(2, call)):
+        said = (
+            f"DistributedError: error[ranks]: allreduce: another thread of rank {rank} is in a call of this "
+            "communicator\n  help: let one thread make the calls, or give each thread a communicator of its "
+            "own: dist.MPICommunicator()"
+        )
+        assert found == (2, 4, [said])
+
+
+def test_a_forked_process_is_no_rank():
+    def call(comm):
+        comm._process += comm.rank  # as if rank 1 had been forked
+        return caught(comm.allreduce, 1.0) if comm.rank else None
+
+    assert run_ranks(2, call)[1] == (
+        "DistributedError: error[ranks]: allreduce: this process was forked from rank 1, and is no rank "
+        "itself\n  help: call the communicator in the process that the launcher has started"
+    )
+
+
+@pytest.mark.parametrize("timeout", [math.inf, 1e30])
+def test_a_timeout_without_end(timeout):
+    assert run_ranks(2, lambda comm: comm.allreduce(np.ones(2), "sum").tolist(), timeout) == [[2, 2]] * 2
+
+
+def test_texts_to_be_compared():
+    with pytest.raises(tx.CallError) as error:
+        dist.Communicator().compare("the options", 3)  # type: ignore[arg-type]
+    assert str(error.value) == "error[type]: compare: the text is of type int\n  help: give str(...) of it"
+    assert run_ranks(2, lambda comm: comm.compare("the options", "\ud800")) == [None, None]
+
+
+def test_a_call_that_does_not_fit_is_no_failure_of_ours():
+    with pytest.raises(TypeError) as error:
+        dist.Communicator().allreduce()  # type: ignore[call-arg]
+    assert not getattr(error.value, "__notes__", [])
+    with pytest.raises(tx.CallError, match="op is array"):
+        dist.Communicator().allreduce(1.0, op=np.array(["sum", "max"]))  # type: ignore[arg-type]
+
+
+STUCK = """
+import threading
+from texpr import distributed as dist
+from texpr.distributed import communication_thread
+
+class Stuck(dist.Communicator):
+    def give_up(self, what):
+        print("ends in the midst of", what)
+
+communication_thread._AT_EXIT = 0.1
+Stuck().thread.call(threading.Event().wait, "a broadcast")
+"""
+
+
+def test_a_process_that_ends_in_the_midst_of_a_call_says_so():
+    """MPI would crash at its end."""
+    found = subprocess.run(
+        [sys.executable, "-c", STUCK],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert found.stdout == "ends in the midst of a broadcast\n" and not found.stderr
