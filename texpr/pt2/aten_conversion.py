@@ -10,7 +10,7 @@ import numpy as np
 from texpr.graph import Capture, Symbolic, Variable
 from texpr.ir.dtypes import DType
 from texpr.pt2.converters_of_aten import find, parameters
-from texpr.pt2.names_in_memory import Memory, names_in
+from texpr.pt2.names_in_memory import Memory, names_in, value_of
 from texpr.pt2.program_text import Graph, Name, Node
 from texpr.pt2.unknown_operators import UnknownOperators
 from texpr.support.errors import CallError, CheckpointError, Error
@@ -60,7 +60,6 @@ class Call:
         known = graph.types.get(first) if isinstance(first, str) else None
         self.declared = None if known is None else known.dtype
         self.count = len(node.outputs)
-
         given = [v.name for _, v in node.arguments[:1] if isinstance(v, Name)]
         self._first = graph.types.get(given[0]) if given else None
 
@@ -207,16 +206,3 @@ class Run:
     def inside(self, names: dict[str, Any]) -> Run:
         """For a graph that is an argument: its inputs are values, which it may not write into."""
         return Run(self.capture, {}, frozenset(names), self._seed)
-
-
-def value_of(given: Any, names: Mapping[str, Any]) -> Any:
-    """An argument with the values of its names.
-
-    Raises:
-        CheckpointError: nothing gives a value to a name.
-    """
-    if isinstance(given, Name):
-        if given.name not in names:
-            raise CheckpointError(f"`{given.name}` is read before anything computes it", code="pt2")
-        return names[given.name]
-    return [value_of(v, names) for v in given] if isinstance(given, list) else given

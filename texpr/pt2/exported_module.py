@@ -16,8 +16,9 @@ from texpr.graph import Symbolic, active_capture
 from texpr.graph.lazy import Tensor
 from texpr.ir.dtypes import DType, as_bits, from_numpy, int_range, numpy_dtype, readable, stored
 from texpr.nn import Buffer, Module, Parameter, Seeded
-from texpr.pt2.aten_conversion import Run, check_known, value_of
+from texpr.pt2.aten_conversion import Run, check_known
 from texpr.pt2.json_reading import Json
+from texpr.pt2.names_in_memory import value_of
 from texpr.pt2.program_text import Input, Name, Nesting, Node, ProgramText, program_text
 from texpr.pt2.weights import TensorType, Weights
 from texpr.pt2.zip_members import Members

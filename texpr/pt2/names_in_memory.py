@@ -6,11 +6,12 @@ taken again when it is next read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from texpr.pt2.converters_of_aten import WRITERS, Converter
 from texpr.pt2.program_text import Graph, Name, Node
+from texpr.support.errors import CheckpointError
 from texpr.support.frozen_dataclass import frozen
 
 Convert = Callable[[Node, Graph, dict[str, Any]], Sequence[Any]]
@@ -140,13 +141,8 @@ class Memory:
         """The parent with a value in the place of a part."""
         writer = WRITERS[view.node.operator.partition(".")[0]]
         _, *others = view.node.arguments
-        arguments = {n: self._names[v.name] if isinstance(v, Name) else v for n, v in others}
-        parts = self._names[view.parent], value, view.place
-        return writer(*parts, **{n: _plain(v, self._names) for n, v in arguments.items()})
-
-
-def _plain(value: Any, names: dict[str, Any]) -> Any:
-    return [names[v.name] if isinstance(v, Name) else v for v in value] if isinstance(value, list) else value
+        given = {name: value_of(v, self._names) for name, v in others}
+        return writer(self._names[view.parent], value, view.place, **given)
 
 
 def names_in(values: Sequence[Any]) -> list[str]:
@@ -158,3 +154,16 @@ def names_in(values: Sequence[Any]) -> list[str]:
         elif isinstance(v, list):
             found += names_in(v)
     return found
+
+
+def value_of(given: Any, names: Mapping[str, Any]) -> Any:
+    """An argument with the values of its names.
+
+    Raises:
+        CheckpointError: nothing gives a value to a name.
+    """
+    if isinstance(given, Name):
+        if given.name not in names:
+            raise CheckpointError(f"`{given.name}` is read before anything computes it", code="pt2")
+        return names[given.name]
+    return [value_of(v, names) for v in given] if isinstance(given, list) else given

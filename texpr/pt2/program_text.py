@@ -33,7 +33,8 @@ class Node:
 
     Attributes:
         target: as PyTorch writes it, such as `torch.ops.aten.relu.default`.
-        arguments: by name, or by their place where they have none; values are `Name`, constants, `Graph`, or lists of them.
+        arguments: by name, or by their place where they have none; values are `Name`, constants,
+            `Graph`, or lists of them.
         outputs: names; None for those that nobody asks for, lists for lists of tensors.
         module: the class and name of the PyTorch module that it comes from, or nothing.
     """
