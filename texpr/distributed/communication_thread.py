@@ -108,7 +108,7 @@ class CommunicationThread:
     """
 
     def __init__(self, comm: Reduces) -> None:
-        self._comm, self._work, self._now = comm, deque[Pending[Any]](), None
+        self._comm, self._work = comm, deque[Pending[Any]]()
         self._changed = threading.Condition()
         self._failed: BaseException | None = None
         self._last: Pending[Any] | None = None

@@ -195,8 +195,7 @@ class ParallelStep(TrainingStep):
         """The sum over ranks in the midst of a program; a rank without a batch adds nothing."""
         self.comm.agree(f"sum over ranks of {values.size} numbers in a step")
         found = np.zeros_like(values) if self._absent else values.copy()
-        reduce = self.comm.reduce_into
-        self.comm.thread.call(lambda: reduce(found, "sum", self._reduction), "a sum in a step").wait()
+        self.comm.thread.submit(found.reshape(-1), "sum", self._reduction).wait()
         return found
 
     def _buckets_of(self, capture: Capture, gradients: Mapping[Parameter, Symbolic]) -> Buckets:
