@@ -114,6 +114,16 @@ def whole(comm: Communicator, environment: Mapping[str, str]) -> Communicator:
     return comm
 
 
-def communicator(comm: Communicator | None = None) -> Communicator:
-    """The communicator that was given, or that of the program."""
+def communicator(comm: Communicator | None = None, what: str = "comm") -> Communicator:
+    """The communicator that was given, or that of the program.
+
+    Raises:
+        CallError: something else was given.
+    """
+    if comm is not None and not isinstance(comm, Communicator):
+        raise CallError(
+            f"{what} is of type {type(comm).__name__}, expected a dist.Communicator",
+            code="arguments",
+            help="comm = dist.init(); of mpi4py's or torch's, dist.init(theirs)",
+        )
     return init() if comm is None else comm

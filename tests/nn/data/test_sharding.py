@@ -95,6 +95,16 @@ def test_shards_that_make_no_sense(shard):
     )
 
 
+def test_a_communicator_of_another_library():
+    """It has a rank and a size, and no way to compare the orders of ranks."""
+
+    class Comm:
+        rank, size = 0, 2
+
+    with pytest.raises(tx.CallError, match="expected a communicator or"):
+        DataLoader(numbers(3), shard=Comm())
+
+
 @settings(max_examples=25, deadline=None)
 @given(st.integers(1, 20), SIZES, st.integers(1, 4))
 def test_gathered_values_are_those_of_one_process(count, size, ranks):

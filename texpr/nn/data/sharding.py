@@ -38,7 +38,8 @@ class Shard(NamedTuple):
         """
         if given is None:
             return Shard(0, 1)
-        pair = (given.rank, given.size) if hasattr(given, "rank") and hasattr(given, "size") else given
+        is_comm = all(hasattr(given, name) for name in ("rank", "size", "compare"))
+        pair = (given.rank, given.size) if is_comm else given
         good = isinstance(pair, tuple | list) and len(pair) == 2 and all(_is_whole(n) for n in pair)
         if not good or not 0 <= pair[0] < pair[1]:
             raise CallError(

@@ -120,7 +120,7 @@ class Trainer:
         self.on_nan = one_of("Trainer", "on_nan", on_nan, ("raise", "skip", "ignore"))
         self.model, self.loss, self.optimizer = model if device is None else model.to(device), loss, optimizer
         self.metrics = named_metrics(metrics, loss)
-        self.comm, self._team = comm, None if comm is None or comm.size == 1 else training_team.Team(comm)
+        self.comm, self._team = comm, None if comm is None else training_team.team_of(comm)
         options: dict[str, Any] = {"accumulate": accumulate, "precision": precision, "loss_scale": loss_scale}
         together: dict[str, Any] = {
             "bucket_cap_mb": number("Trainer", "bucket_cap_mb", bucket_cap_mb),
@@ -222,7 +222,11 @@ class Trainer:
         self._share()
         if self._team is not None:
             self._team.same_arguments(
-                epochs=epochs, batch_size=batch_size, shuffle=shuffle, validation=validation is not None
+                epochs=epochs,
+                batch_size=batch_size,
+                shuffle=shuffle,
+                validation=validation is not None,
+                examples=data.about().get("examples"),
             )
         self._fitting = True
         try:

@@ -212,6 +212,27 @@ def test_ranks_with_other_arguments_of_fit(options: dict[str, int], line: str):
         assert "rank 1 differs from rank 0 in the arguments of fit" in str(error) and line in str(error)
 
 
+def test_ranks_with_other_data():
+    """Arrays of another length: examples would not count once."""
+
+    def fit(comm: Communicator) -> None:
+        count = 16 - 4 * comm.rank
+        trainer(comm, plain()).fit(X[:count], Y[:count], epochs=1, batch_size=4, progress=False)
+
+    message = refusal(2, fit)
+    assert "line 5 is `examples=12`, that of rank 0 `examples=16`" in message, message
+
+
+def test_what_is_no_communicator():
+    for comm, kind in ((2, "int"), ("mpi", "str"), ((0, 2), "tuple")):
+        with pytest.raises(tx.CallError) as error:
+            trainer(comm, plain())  # type: ignore[arg-type]
+        assert str(error.value) == (
+            f"error[arguments]: Trainer: comm is of type {kind}, expected a dist.Communicator\n"
+            "  help: comm = dist.init(); of mpi4py's or torch's, dist.init(theirs)"
+        )
+
+
 def test_ranks_with_other_buckets():
     def fit(comm: Communicator) -> None:
         trainer(comm, plain(), bucket_cap_mb=25 if comm.rank else 1e-5).fit(X, Y, progress=False)
@@ -374,6 +395,12 @@ def test_a_damaged_file_is_an_error_on_all_ranks(tmp_path: Path):
     found = run_ranks(2, lambda comm: run(comm, path), 30)
     assert [type(each) for each in found] == [tx.CheckpointError] * 2, found
     assert str(found[0]) == str(found[1])
+
+
+def test_a_file_that_cannot_be_read_is_an_error_on_all_ranks(tmp_path: Path):
+    first, second = run_ranks(2, lambda comm: run(comm, tmp_path), 30)
+    assert isinstance(first, IsADirectoryError) and isinstance(second, DistributedError)
+    assert str(second).startswith("error[ranks]: rank 0 has failed: IsADirectoryError: [Errno 21]"), second
 
 
 def test_rank_0_writes(tmp_path: Path):

@@ -10,6 +10,7 @@ from zlib import crc32
 import numpy as np
 
 from texpr.distributed import Communicator, DistributedError, broadcast_optimizer_state
+from texpr.distributed.start import communicator
 from texpr.graph import Variable
 from texpr.nn.optim import Optimizer
 from texpr.nn.training.callbacks import Callback
@@ -17,6 +18,15 @@ from texpr.nn.training.precision import LossScale
 from texpr.support.errors import CheckpointError
 
 T = TypeVar("T")
+
+
+def team_of(comm: Communicator) -> Team | None:
+    """The ranks of a communicator; None for a world of one.
+
+    Raises:
+        CallError: `comm` is no communicator.
+    """
+    return None if communicator(comm, "Trainer: comm").size == 1 else Team(comm)
 
 
 class Team:
@@ -43,17 +53,26 @@ class Team:
 
         Raises:
             CheckpointError: rank 0 has raised it.
+            DistributedError: rank 0 has raised another error; there it is that one.
         """
-        found: tuple[T | None, CheckpointError | None] = None, None
+        found: T | None = None
+        failure: Exception | None = None
         if self.comm.is_main:
             try:
-                found = make(), None
-            except CheckpointError as error:
-                found = None, error
-        value, error = self.comm.broadcast_object(found)
-        if error is not None:
-            raise error
-        return value  # type: ignore[return-value]
+                found = make()
+            except Exception as error:  # else the others would wait for a value
+                failure = error
+        said = (
+            failure if isinstance(failure, CheckpointError | None) else f"{type(failure).__name__}: {failure}"
+        )
+        value, said = self.comm.broadcast_object((found, said))
+        if failure is not None:
+            raise failure
+        if isinstance(said, CheckpointError):
+            raise said
+        if said is not None:
+            raise DistributedError(f"rank 0 has failed: {said}", [0], code="ranks")
+        return value
 
     def any(self, flag: bool) -> bool:
         """True if it is on one rank."""
