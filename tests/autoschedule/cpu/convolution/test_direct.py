@@ -40,6 +40,9 @@ GROUPS = """op groups(X: f32[N, H, W, G, C], F: f32[G, R, Q, C, K]) -> Y: f32[N,
 LINE = """op line(X: f64[N, W, C], F: f64[Q, C, K]) -> Y: f64[N, W, K] {
   Y[n, x, k] = sum(q, c: X[n, x + 2*q - 2, c | 0] * F[q, c, k])
 }"""
+ALONE = """op alone(X: f32[C, H, W], F: f32[K, C, 3, 3]) -> Y: f32[K, H, W] {
+  Y[k, y, x] = sum(c, r, q: X[c, y + r - 1, x + q - 1 | 0] * F[k, c, r, q])
+}"""
 VOLUME = """op volume(X: i32[D, H, W, C], F: i32[A, R, Q, C, K]) -> Y: i32[D - A + 1, H - R + 1, W - Q + 1, K]
     require A <= D, R <= H, Q <= W {
   Y[z, y, x, k] = sum(a, r, q, c: X[z + a, y + r, x + q, c] * F[a, r, q, c, k])
@@ -67,6 +70,7 @@ CASES = {
         {"N": 2, "H": 9, "W": 9, "C": 9, "R": 1, "Q": 1, "K": 16, "S": 2, "P": 0},
     ),
     "line": (LINE, {"N": 2, "W": 33, "C": 6, "Q": 3, "K": 12}),
+    "a single image": (ALONE, {"C": 5, "H": 6, "W": 17, "K": 21}),
     "volume": (VOLUME, {"D": 5, "H": 6, "W": 9, "C": 2, "A": 2, "R": 2, "Q": 3, "K": 16}),
 }
 EDGES = [name for name, (text, sizes) in CASES.items() if "| 0" in text and sizes.get("P") != 0]
@@ -98,6 +102,12 @@ def test_windows_keep_every_bit_and_are_certified(name, machine, monkeypatch):
 def test_the_sums_of_a_window_ask_nothing_about_edges(name, machine):
     products = [line for line in str(scheduled(name, machine)).splitlines() if "+=" in line]
     assert products and not any("if" in line for line in products)
+
+
+def test_a_single_image_is_copied_in_a_loop_over_one_block_of_rows():
+    """There is no other loop around its tiles."""
+    script = scheduled("a single image", NEAR).script()
+    assert 'split("Y.y", 6)' in script and 'cache_read("X", "Y.yo")' in script
 
 
 def test_a_panel_that_is_far_comes_in_blocks_of_terms(monkeypatch):

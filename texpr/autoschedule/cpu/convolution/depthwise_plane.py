@@ -1,5 +1,5 @@
-"""Reductions over a window that slides over small planes: a copy of each plane with the zeros around
-it.
+"""Reductions over a window that slides over small planes: a copy of each plane with what is read
+around it, such as zeros.
 
 For rows of fewer elements than a vector, and for large windows over rows of a few vectors. Rows are
 filled up to whole vectors; what a plane gives beyond its edges is written into the copy, which
@@ -39,14 +39,11 @@ class DepthwisePlane:
             return NoMatch("rows of many vectors, or many lanes would have nothing to do")
         if _copied_rows(found) > CONVOLUTION_COSTS.copied_plane_rows:
             return NoMatch("planes of many rows")
-        return found
+        return found if _over_planes(found) else NoMatch("a single plane")
 
-    def apply(self, builder: ScheduleBuilder, match: WindowParts) -> Scheduled | NoMatch:
+    def apply(self, builder: ScheduleBuilder, match: WindowParts) -> Scheduled:
         """The steps."""
-        nest = match.nest
-        outer = handles(n for n in nest.spatial if n is not match.lane and n is not match.row)
-        if not outer:
-            return NoMatch("a single plane")
+        nest, outer = match.nest, _over_planes(match)
         tiles, lane = builder.split(match.lane, builder.vector_lanes(nest), tail="pad")
         row_tiles, row = builder.split_if_longer(match.row, _height(builder, constant_extent(match.row)))
         over_tiles = [tiles, *filter(None, [row_tiles])]
@@ -56,6 +53,11 @@ class DepthwisePlane:
             builder.try_apply("unroll", loop)
         builder.apply("vectorize", lane)
         return Scheduled(outer)
+
+
+def _over_planes(parts: WindowParts) -> list[LoopHandle]:
+    """The loops over planes."""
+    return handles(n for n in parts.nest.spatial if n is not parts.lane and n is not parts.row)
 
 
 def _copied_rows(parts: WindowParts) -> int:
