@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import prod
+from random import Random
 
 import numpy as np
 import pytest
@@ -12,12 +13,18 @@ from hypothesis import strategies as st
 
 import texpr as tx
 from texpr import nn
+from texpr.compiler.call_checks import check_requirements
 from texpr.graph.fusion.coalesce_dims import coalesced
 from texpr.ir.build import integer
 from texpr.ir.interpreter.tensor import interpret
 from texpr.ir.printing.tensor import show_program
 from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import substitute
+from texpr.ir.verifier.program import verify_program
+from texpr.lang import elaborate, parse
+from texpr.passes.tensor.fix_sizes import specialize
+from texpr.schedule.legality.replay import random_inputs
+from texpr.tools.fuzz.differentiable import differentiable_text
 
 POINTWISE = """op f(X: f32[1, 6, 4, 5], W: f32[7, 6, 1, 1], b: f32[7]) -> Y: f32[1, 7, 4, 5] {
   Y[n, k, i, j] = max(b[k] + sum(c, r, q: X[n, c, i + r, j + q] * W[k, c, r, q]), 0) for i in 0..4, j in 0..5 }"""
@@ -145,6 +152,33 @@ def test_random_sums_of_products(data: st.DataObject):
     ).program
     fewer = check(program)
     assert all(prod(shape_of(a)) == prod(shape_of(b)) for a, b in zip(program.inputs, fewer.inputs))
+
+
+def drawn(seed: int) -> Program | None:
+    """An operator of small extents, many of them 1; None where what is drawn is refused."""
+    rng = Random(seed)
+    try:
+        program = elaborate(parse(differentiable_text(rng), "drawn.tx").ops["f"], {}, {})
+        sizes = {v: rng.choice((1, 1, 2, 3)) for v in program.sizes}
+        check_requirements(program.name, program.requires, sizes)
+    except (tx.CheckError, tx.CallError):
+        return None
+    return specialize(program, sizes)
+
+
+def test_operators_that_are_drawn():
+    """Recurrences, pieces, updates and gathers among them; bit for bit."""
+    changed = 0
+    for program in filter(None, map(drawn, range(40))):
+        arrays = list(random_inputs(program, {}, 0))
+        fewer = coalesced(program)
+        verify_program(fewer)
+        changed += fewer is not program
+        found = interpret(fewer, [a.reshape(shape_of(t)) for a, t in zip(arrays, fewer.inputs)])
+        arrays = [a.reshape(shape_of(t)) for a, t in zip(arrays, program.inputs)]
+        for e, f in zip(interpret(program, arrays), found, strict=True):
+            np.testing.assert_array_equal(np.ravel(f), np.ravel(e))
+    assert changed > 9
 
 
 def test_kernels_of_networks_are_over_fewer_dimensions():
