@@ -245,5 +245,42 @@ def test_weights_that_lack(folders: Path):
 def test_wrong_arguments(folders: Path):
     with pytest.raises(tx.CallError, match="nn.load takes a module and a path, or a folder"):
         nn.load(nn.Linear(2, 3))  # type: ignore[call-overload]
-    with pytest.raises(OSError):
+    with pytest.raises(FileNotFoundError, match="names of the Hub are not downloaded: huggingface_hub.snap"):
         nn.load(folders / "nothing")
+
+
+def test_folders_without_a_file(folders: Path):
+    (folders / "gpt2" / "model.safetensors").unlink()
+    assert refused(folders / "gpt2") == (
+        f"error[checkpoint]: {folders / 'gpt2'} has no weights: neither model.safetensors nor "
+        "model.safetensors.index.json\n  help: transformers' save_pretrained(folder) writes safetensors"
+    )
+    (folders / "gpt2" / "config.json").unlink()
+    assert refused(folders / "gpt2") == (
+        f"error[checkpoint]: {folders / 'gpt2'} is a folder without config.json\n"
+        "  help: transformers' save_pretrained(folder) writes config.json and weights"
+    )
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama", "bert"])
+def test_tokens_that_do_not_fit(folders: Path, name: str):
+    model = nn.load(folders / name)
+    with pytest.raises(tx.CallError) as found:
+        model(np.zeros(3, np.int64))
+    said = str(found.value).splitlines()
+    assert said[0] == "error[shape]: tokens have shape [3], expected (batch, length)"
+    assert said[2] == "  help: one text is a batch of one: tokens[None]" and len(said) == 3
+    if name != "llama":
+        sizes = json.loads((folders / name / "config.json").read_text())
+        most = sizes.get("n_positions") or sizes["max_position_embeddings"]
+        with pytest.raises(
+            tx.CallError, match=rf"has {most + 1} tokens, and the network has {most} positions"
+        ):
+            model(np.zeros((1, most + 1), np.int64))
+
+
+def test_weights_go_back_into_a_folder(folders: Path, tmp_path: Path):
+    model, tokens = nn.load(folders / "gpt2"), np.array([[1, 2, 3]])
+    (tmp_path / "config.json").write_bytes((folders / "gpt2" / "config.json").read_bytes())
+    nn.save(model, tmp_path / "model.safetensors")
+    assert np.array_equal(nn.load(tmp_path)(tokens), model(tokens))

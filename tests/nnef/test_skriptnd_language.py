@@ -215,6 +215,19 @@ WRONG = {
         "    |                    ^\n"
         "  help: known are i, n, x, y"
     ),
+    "m[i,] = x[i,], i < n; y[i,] = m[i,], i < n;": (
+        "error[skriptnd]: `m` is no output of the operator, which has y\n"
+        "  --> mine.sknd:4:12\n"
+        "  4 |   @lower { m[i,] = x[i,], i < n; y[i,] = m[i,], i < n; }\n"
+        "    |            ^\n"
+        "  help: let another operator have it as its output, and call both in @compose"
+    ),
+    "y[i] = x[i,], i < n;": (
+        "error[skriptnd]: an element of a tensor of one dimension is `y[i,]`, with a comma\n"
+        "  --> mine.sknd:4:12\n"
+        "  4 |   @lower { y[i] = x[i,], i < n; }\n"
+        "    |            ^^^^"
+    ),
     "y[i,] = x[i], i < n;": (
         "error[skriptnd]: an element of a tensor of one dimension is `x[i,]`, with a comma\n"
         "  --> mine.sknd:4:20\n"

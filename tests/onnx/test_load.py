@@ -326,7 +326,7 @@ def test_data_beside_the_model_are_read(tmp_path):
     [
         (lambda m: m(), "the model needs x"),
         (lambda m: m(X, X), "the model has 1 inputs and got 2"),
-        (lambda m: m(X, z=X), "no further inputs z"),
+        (lambda m: m(X, z=X), "no further inputs: z\n  help: it takes x, by position or by name"),
         (lambda m: m(X[:, :3]), r"input `x` has shape \[5, 3\], the model declares \['batch', 4\]"),
         (lambda m: m(np.ones((2, 4), int)), "input `x` is i64, the model declares f32"),
     ],

@@ -224,9 +224,10 @@ def test_what_is_no_model(tmp_path, model, words):
 
 def test_what_was_read_is_saved_again(tmp_path):
     model, x = digits().eval(), normal(3, 64)
-    tx.onnx.save(model, tmp_path / "m.onnx", x)
-    tx.onnx.save(tx.onnx.load(tmp_path / "m.onnx"), tmp_path / "again.onnx", x, inputs=["x"])
-    assert np.allclose(RUN(tmp_path / "again.onnx", {"x": x})[0], model(x), atol=2e-5)
+    tx.onnx.save(model, tmp_path / "m.onnx", x, inputs=["images"], outputs=["scores"])
+    tx.onnx.save(tx.onnx.load(tmp_path / "m.onnx"), tmp_path / "again.onnx", x)
+    assert tx.onnx.load(tmp_path / "again.onnx").outputs == ("scores",)
+    assert np.allclose(RUN(tmp_path / "again.onnx", {"images": x})[0], model(x), atol=2e-5)
     first, second = (tx.onnx.load(tmp_path / n).state_dict() for n in ("m.onnx", "again.onnx"))
     assert set(first) == set(second) and all(np.array_equal(first[n], second[n]) for n in first)
 

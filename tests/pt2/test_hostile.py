@@ -66,9 +66,9 @@ def ints(*values: int) -> list[dict[str, int]]:
     return [{"as_int": v} for v in values]
 
 
-def zipped(**parts: bytes) -> bytes:
+def zipped(compressed: int = zipfile.ZIP_STORED, **parts: bytes) -> bytes:
     found = io.BytesIO()
-    with zipfile.ZipFile(found, "w") as file:
+    with zipfile.ZipFile(found, "w", compressed) as file:
         for name, data in parts.items():
             file.writestr(name.replace("__", "/").replace("_json", ".json"), data)
     return found.getvalue()
@@ -86,6 +86,10 @@ CASES = {
         "the archive was written by PyTorch 2.7 or older: its weights are pickled, and pickles run code",
     ),
     "torch.save": (zipped(**{"m__data.pkl": b""}), "the archive is a pickle in a zip file, of torch.save"),
+    "TorchScript": (
+        zipped(zipfile.ZIP_DEFLATED, m__code=b"def forward(self): pass", **{"m__data.pkl": b"a pickle"}),
+        "the archive is a pickle in a zip file, of torch.save or TorchScript",
+    ),
     "compiled": (
         zipped(m__archive_format=b"pt2", m__data__aotinductor__model__a=b""),
         "it has compiled code of AOTInductor and no graph",

@@ -64,13 +64,22 @@ def test_arguments_by_name():
         ),
         (
             lambda t, k: ((t,), k),
-            "error[arguments]: the program needs `scale`\n  help: it was exported with tokens, scale, more",
+            "error[arguments]: the program needs `scale`\n  help: its arguments: tokens, scale, more",
+        ),
+        (
+            lambda t, k: ((t,), {**k, "scales": 3.0}),
+            "error[arguments]: the program needs `scale`, and got scales\n"
+            "  help: its arguments: tokens, scale, more",
+        ),
+        (
+            lambda t, k: ((t[0], 3.0), k),
+            "error[shape]: input `tokens` has shape [5], the program declares [2, s0]\n  help: give it 2 axes",
         ),
         (lambda t, k: ((t, 3.0, 1), k), "error[arguments]: the program takes 2 arguments and got 3"),
         (
             lambda t, k: ((t, 3.0), {}),
             "error[arguments]: arguments by name are not those of the program: more\n"
-            "  help: it was exported with tokens, scale, more",
+            "  help: its arguments: tokens, scale, more",
         ),
         (
             lambda t, k: ((t, 3.0), {"more": {"p": 1}}),

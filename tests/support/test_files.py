@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 import pytest
 
-from texpr.support.files import write_file
+from texpr.support.files import read_file, write_file
 
 
 @pytest.mark.parametrize(("name", "content"), [("fsync", b"old"), ("replace", b"new")])
@@ -24,6 +25,12 @@ def test_ctrl_c_while_a_file_is_written(name: str, content: bytes, tmp_path, mon
     with pytest.raises(KeyboardInterrupt):
         write_file(path, b"new")
     assert path.read_bytes() == content and [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_folder_is_no_file(tmp_path):
+    with pytest.raises(IsADirectoryError) as found:
+        read_file(tmp_path)
+    assert found.value.filename == str(tmp_path) and found.value.errno == errno.EISDIR
 
 
 def test_a_file_may_be_read_as_others_that_are_made_now(tmp_path):

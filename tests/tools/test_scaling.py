@@ -28,7 +28,10 @@ def test_efficiencies_and_reductions(small, capsys):
     assert main([*COMMAND, "--ranks", "6", *bounds]) == 0
     head, _, title, _, columns, row, _, ranks, _, names, *rows = capsys.readouterr().out.splitlines()
     assert head == "latency 0 ns, bandwidth unlimited, adding unlimited, allreduce: best"
-    assert title == "Share of N times one rank's rate, for N ranks:" and ranks == "Reductions of 6 ranks:"
+    assert (
+        title == "Efficiency of N ranks, the share of N times the rate of one rank:"
+        and ranks == "Reductions of 6 ranks:"
+    )
     assert columns.split() == ["network", "step,", "ms", "2", "4", "6"]
     assert row.split()[0] == "tiny" and row.split()[2:] == ["1.000"] * 3
     assert names.split("  ")[0] == "network"

@@ -16,6 +16,7 @@ import numpy as np
 
 from texpr.ir.dtypes import ML_DTYPES, DType, numpy_dtype, readable
 from texpr.nn.core.module import Module, compare_states
+from texpr.nn.reader_advice import advise_reader
 from texpr.support.errors import CallError, CheckpointError
 from texpr.support.extras import needs
 from texpr.support.files import read_file, write_file
@@ -235,7 +236,8 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _damaged(path: str | Path, reason: str) -> CheckpointError:
-    return CheckpointError(f"{path} is no intact safetensors file: {reason}", code="checkpoint")
+    help = "" if Path(path).suffix == ".safetensors" else advise_reader(path)
+    return CheckpointError(f"{path} is no intact safetensors file: {reason}", code="checkpoint", help=help)
 
 
 def _refuse(path: str | Path, missing: list[str], unexpected: list[str], wrong: list[str]) -> None:

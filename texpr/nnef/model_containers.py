@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO, Protocol
 
+from texpr.nn.reader_advice import advise_reader
 from texpr.support.errors import CheckpointError, ResourceError
 
 MOST_FILES = 100_000
@@ -149,7 +150,9 @@ class Archive:
         except (tarfile.TarError, EOFError, zlib.error, OSError) as error:
             if isinstance(error, OSError) and error.errno in (errno.ENOENT, errno.EACCES, errno.EISDIR):
                 raise
-            raise self._refused(f"it is no archive of tar: {error}", 0) from None
+            # Only the first line: tarfile goes on with a line for each form of compression.
+            reason = str(error).split("\n", 1)[0].removesuffix(":")
+            raise self._refused(f"it is no archive of tar: {reason}", 0, advise_reader(self.path)) from None
 
     def _listed(self) -> Iterator[tarfile.TarInfo]:
         while True:
@@ -163,8 +166,8 @@ class Archive:
         if not self._members:
             raise self._refused("it holds no files", 0)
 
-    def _refused(self, message: str, byte: int) -> CheckpointError:
-        return CheckpointError(f"{self.path}, byte {byte}: {message}", code="nnef")
+    def _refused(self, message: str, byte: int, help: str = "") -> CheckpointError:
+        return CheckpointError(f"{self.path}, byte {byte}: {message}", code="nnef", help=help)
 
     def names(self) -> list[str]:
         """The names of all files."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import io
 import os
 import tarfile
@@ -23,6 +22,7 @@ from texpr.ir.tensor import Invoke
 from texpr.nn import Module
 from texpr.nn.core import pytree
 from texpr.nn.core.inputs import as_input
+from texpr.nn.core.program_names import input_names, output_names
 from texpr.nnef.model_containers import inside
 from texpr.nnef.model_files import GRAPH
 from texpr.nnef.nnef_model import NnefModel
@@ -57,7 +57,8 @@ def save(
         path: a folder that is not there yet, or a file that ends in `.tgz`, `.tar.gz` or `.tar`.
         example: one array, or a tuple of the positional arguments.
         inputs, outputs: names. Without them, inputs have the names of the parameters of `forward` or the
-            function, outputs are `y`, or `y0`, `y1`, ...
+            function, outputs are `y`, or `y0`, `y1`, ...; a module that was read from a file keeps the
+            names of its file.
     Raises:
         CheckpointError: the program has what NNEF has no operations for; all of it is listed.
         CallError: arguments that do not fit.
@@ -131,13 +132,7 @@ def _captured(
         found = [_result(y, capture) for y in pytree.leaves(model(*symbols))]
     if capture.updates or not found:
         raise CallError("the program assigns to variables, or gives no tensors", code="nnef")
-    results = (
-        list(outputs)
-        if outputs is not None
-        else ["y"]
-        if len(found) == 1
-        else [f"y{k}" for k in range(len(found))]
-    )
+    results = list(outputs) if outputs is not None else _output_names(model, len(found), names)
     if len(results) != len(found) or len({*results, *names}) < len(results) + len(names):
         raise CallError(
             f"the program has {len(found)} outputs, and their names are {', '.join(results)}",
@@ -167,25 +162,25 @@ def _result(value: object, capture: Capture) -> Symbolic:
 
 
 def _input_names(model: Callable[..., Any], count: int, wished: Sequence[str] | None) -> list[str]:
-    if wished is not None:
-        names = list(wished)
-    else:
-        function = model.forward if isinstance(model, Module) else model
-        names = []
-        for p in inspect.signature(function).parameters.values():
-            several = p.kind == p.VAR_POSITIONAL
-            names += [f"{p.name}{k}" for k in range(count - len(names))] if several else [p.name]
-        names = names[:count]
-    if (
-        len(names) != count
-        or len(set(names)) < count
-        or not all(n.isidentifier() and n.isascii() for n in names)
-    ):
+    names = input_names(model, count, _is_identifier) if wished is None else list(wished)
+    if len(names) != count or len(set(names)) < count or not all(map(_is_identifier, names)):
         raise CallError(
             f"the example has {count} arguments, and the inputs are {', '.join(names) or 'none'}",
             code="arguments",
         )
     return names
+
+
+def _output_names(model: Callable[..., Any], count: int, inputs: Sequence[str]) -> list[str]:
+    """Those of the model's file, if they differ from its inputs; else `y`, or `y0`, `y1`, ..."""
+    own = output_names(model, count, _is_identifier)
+    if own and len({*own, *inputs}) == count + len(inputs):
+        return own
+    return ["y"] if count == 1 else [f"y{k}" for k in range(count)]
+
+
+def _is_identifier(name: str) -> bool:
+    return name.isidentifier() and name.isascii()
 
 
 def _variables(

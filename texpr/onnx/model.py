@@ -258,9 +258,9 @@ class OnnxModel(Module):
         unknown = [n for n in named if n not in self.inputs or n in given]
         if unknown:
             raise CallError(
-                f"the model has no further inputs {', '.join(unknown)}",
+                f"the model has no further inputs: {', '.join(unknown)}",
                 code="arguments",
-                help=f"there are {', '.join(self.inputs)}",
+                help=f"it takes {', '.join(self.inputs)}, by position or by name",
             )
         given |= named
         missing = [i.name for i in self._declared if i.name not in given and not i.optional]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from texpr.ir.tensor import Equation, Invoke
 from texpr.nn import Module
 from texpr.nn.core import pytree
 from texpr.nn.core.inputs import as_input
+from texpr.nn.core.program_names import input_names, output_names
 from texpr.onnx.constant_weights import PRODUCER
 from texpr.onnx.converters import NEWEST
 from texpr.onnx.element_types import TO_ONNX
@@ -34,11 +34,13 @@ from texpr.onnx.writing.layers import call
 from texpr.support.errors import CallError, ResourceError
 from texpr.support.files import write_file
 from texpr.support.frozen_dataclass import frozen
+from texpr.support.tracebacks import boundary
 
 MOST_BYTES = (1 << 31) - 1
 """Of a protobuf."""
 
 
+@boundary
 def save(
     model: Callable[..., Any],
     path: str | os.PathLike[str],
@@ -61,7 +63,8 @@ def save(
         opset: version of ONNX's operators, 21 or later.
         dims: by input and axis, names of dimensions whose extents the model does not fix.
         inputs, outputs: names. Without them, inputs have the names of the parameters of `forward`
-            or the function, outputs are `y`, or `y0`, `y1`, ...
+            or the function, outputs are `y`, or `y0`, `y1`, ...; a module that was read from a file
+            keeps the names of its file.
     Raises:
         UnsupportedOp: operators that ONNX has nothing for; all of them are listed.
         CallError: arguments that do not fit, or a program that depends on a named dimension.
@@ -126,23 +129,13 @@ Specs = Mapping[str, tuple[tuple[int, ...], DType]]
 
 
 def _input_names(model: Callable[..., Any], count: int, wished: Sequence[str] | None) -> list[str]:
-    if wished is not None:
-        names = list(wished)
-    else:
-        function = model.forward if isinstance(model, Module) else model
-        names = []
-        for p in inspect.signature(function).parameters.values():
-            names += (
-                [f"{p.name}{k}" for k in range(count - len(names))]
-                if p.kind == p.VAR_POSITIONAL
-                else [p.name]
-            )
+    names = input_names(model, count) if wished is None else list(wished)
     if len(names) < count or len(set(names)) < len(names) or wished is not None and len(names) != count:
         raise CallError(
             f"the example has {count} arguments, and the inputs are {', '.join(names) or 'none'}",
             code="arguments",
         )
-    return names[:count]
+    return names
 
 
 def _resized(specs: Specs, named: Sequence[Named], changed: Named | None) -> Specs:
@@ -220,7 +213,7 @@ class _Captured:
         wished = (
             list(outputs)
             if outputs is not None
-            else _output_names(len(found), {*specs, *_parameters(model).values()})
+            else _output_names(model, len(found), {*specs, *_parameters(model).values()})
         )
         if len(wished) != len(found) or len({*wished, *specs}) < len(wished) + len(specs):
             raise CallError(
@@ -305,8 +298,11 @@ def _result(value: object, capture: Capture) -> Symbolic:
     return capture.constant(np.asarray(value))
 
 
-def _output_names(count: int, taken: set[str]) -> list[str]:
-    """`y`, or `y0`, `y1`, ...; those that are taken are left out."""
+def _output_names(model: Callable[..., Any], count: int, taken: set[str]) -> list[str]:
+    """Those of the model's file; else `y`, or `y0`, `y1`, ... without names that are taken."""
+    own = output_names(model, count)
+    if own and not taken.intersection(own):
+        return own
     every = ("y" if count == 1 and not k else f"y{k}" for k in range(count + len(taken) + 1))
     return [n for n in every if n not in taken][:count]
 

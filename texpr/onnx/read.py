@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from texpr.nn.reader_advice import advise_reader
 from texpr.onnx.converters import NEWEST, OLDEST, find
 from texpr.onnx.element_types import FROM_ONNX, bytes_in_file, name_of
 from texpr.onnx.external_values import check_external
@@ -102,7 +103,12 @@ def _parsed(source: Any) -> Any:
             f"a model is a path, bytes or an onnx.ModelProto, not a {type(source).__name__}", code="onnx"
         ) from None
     except Exception as error:  # the library raises what protobuf, its checker and the system raise
-        raise CheckpointError(f"the model cannot be read: {_first_line(error)}", code="onnx") from None
+        held = isinstance(source, bytes | bytearray | memoryview)
+        raise CheckpointError(
+            f"{'the model' if held else source} cannot be read as ONNX: {_first_line(error)}",
+            code="onnx",
+            help="" if held or Path(source).suffix == ".onnx" else advise_reader(source),
+        ) from None
 
 
 def _without_copies(path: Path, size: int) -> Any:

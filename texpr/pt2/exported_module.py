@@ -217,7 +217,12 @@ class ExportedModule(Module):
         for k in range(len(values), count):
             if k >= len(names) or names[k] not in given:
                 missing = f"`{names[k]}`" if k < len(names) else f"argument {k}"
-                raise CallError(f"the program needs {missing}", code="arguments", help=self._usage())
+                others = ", ".join(n for n in given if n not in (*names, *by_name.keys))
+                raise CallError(
+                    f"the program needs {missing}" + (f", and got {others}" if others else ""),
+                    code="arguments",
+                    help=self._usage(),
+                )
             values.append(given.pop(names[k]))
         if set(given) != set(by_name.keys):
             others = ", ".join(sorted(set(given) ^ set(by_name.keys)))
@@ -234,7 +239,7 @@ class ExportedModule(Module):
         return found
 
     def _usage(self) -> str:
-        return f"it was exported with {', '.join(self.arguments)}" if self.arguments else ""
+        return f"its arguments: {', '.join(self.arguments)}" if self.arguments else ""
 
     def _check_constant(self, given: Input, value: Any) -> None:
         if value != given.arg or type(value) is bool and given.arg is not value:
@@ -280,7 +285,9 @@ class ExportedModule(Module):
                     f"input `{name}` has shape {list(shape)}, the program declares "
                     f"[{', '.join('?' if d is None else str(d) for d in declared.dims)}]",
                     code="shape",
-                    help="export with dynamic_shapes for extents that vary",
+                    help="export with dynamic_shapes for extents that vary"
+                    if len(shape) == len(declared.dims)
+                    else f"give it {len(declared.dims)} axes",
                 )
             for d, n in zip(declared.dims, shape):
                 if isinstance(d, str):

@@ -12,6 +12,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+from texpr.nn.reader_advice import advise_reader
 from texpr.support.errors import CheckpointError, ResourceError
 from texpr.support.files import read_file
 
@@ -37,15 +38,22 @@ class Members:
         self._members = self._listed()
         self.folder = self._root()
 
+    def _reader(self) -> str:
+        """Advice on a file of another kind."""
+        return "" if self.path.endswith(".pt2") else advise_reader(self.path)
+
     def _listed(self) -> dict[str, tuple[int, int]]:
         """First byte and length of every part."""
         if self._data[:2] != b"PK":
-            raise self.damaged("it does not begin as a zip file does", help=AGAIN)
+            raise self.damaged("it does not begin as a zip file does", help=self._reader() or AGAIN)
         try:
             with zipfile.ZipFile(io.BytesIO(self._data)) as file:
                 entries = file.infolist()
         except Exception as error:  # zipfile raises struct.error, UnicodeDecodeError and more
             raise self.damaged(f"its directory cannot be read ({error})") from None
+        names = {e.filename.rpartition("/")[2] for e in entries}
+        if "data.pkl" in names and "archive_format" not in names:  # before the parts, which may be compressed
+            raise self._other_format(names)
         if len(entries) > MOST_MEMBERS:
             raise ResourceError(f"{self.path} has more than {MOST_MEMBERS:,} parts", code="pt2")
         found: dict[str, tuple[int, int]] = {}
@@ -81,7 +89,7 @@ class Members:
         """The folder that all parts of a new archive are in; older ones have none."""
         formats = [n for n in self._members if n == "archive_format" or n.endswith("/archive_format")]
         if not formats:
-            raise self._other_format()
+            raise self._other_format({name.rpartition("/")[2] for name in self._members})
         if len(formats) > 1 or formats[0].count("/") > 1:
             raise self.damaged(f"it has several formats: {', '.join(sorted(formats)[:3])}")
         root = formats[0].removesuffix("archive_format")
@@ -92,8 +100,7 @@ class Members:
             raise self.damaged("its numbers are not stored with the lowest byte first")
         return root
 
-    def _other_format(self) -> CheckpointError:
-        names = {name.rpartition("/")[2] for name in self._members}
+    def _other_format(self, names: set[str]) -> CheckpointError:
         if "serialized_exported_program.json" in names:
             return CheckpointError(
                 f"{self.path} was written by PyTorch 2.7 or older: its weights are pickled, and pickles run "

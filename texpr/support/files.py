@@ -23,10 +23,11 @@ def read_file(path: str | os.PathLike[str], most: int | None = None) -> bytes:
         OSError: it cannot be read, is no regular file (EINVAL), or longer (EFBIG).
     """
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    about = os.fstat(handle)
+    if stat.S_ISDIR(about.st_mode):  # `fdopen` would say the number of the handle, and leave it open
+        os.close(handle)
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     with os.fdopen(handle, "rb") as file:
-        about = os.fstat(handle)
-        if stat.S_ISDIR(about.st_mode):
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         if not stat.S_ISREG(about.st_mode):
             raise OSError(errno.EINVAL, "it is no regular file", str(path))
         if most is not None and about.st_size > most:

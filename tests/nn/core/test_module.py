@@ -152,6 +152,11 @@ def test_a_shared_module():
     np.testing.assert_allclose(model(x), x + ((x @ w.T + b) @ w.T + b), rtol=1e-14)
 
 
+def test_a_complaint_has_one_line_for_a_layer_of_layers():
+    said = complaint(lambda: nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 2))(np.zeros((2, 4)), mask=1))
+    assert "\n    in the layer Sequential" in said and said.count("Linear") == 0
+
+
 def test_a_complaint_names_the_layer():
     assert (
         complaint(lambda: small()(np.zeros((2, 5), np.float32)))

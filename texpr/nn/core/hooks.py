@@ -49,7 +49,9 @@ def run_forward(
             capture.recompute(before, leaves(outputs))
     except CallError as error:
         if not any(note.startswith("in the layer ") for note in error.notes):
-            error.notes = (*error.notes, f"in the layer {module!r}")
+            # The first line of a module's text: it goes on with all modules inside.
+            name = repr(module).split("\n", 1)[0].removesuffix("(")
+            error.notes = (*error.notes, f"in the layer {name}")
         raise
     observer = _observer.get()
     if observer is not None:

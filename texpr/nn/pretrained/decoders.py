@@ -15,6 +15,7 @@ from texpr.nn.modules.embedding import Embedding
 from texpr.nn.modules.linear import Linear
 from texpr.nn.modules.normalization import LayerNorm, RMSNorm
 from texpr.nn.pretrained.rotations import angles
+from texpr.nn.pretrained.token_checks import text_length
 
 
 class _Projection(Module):
@@ -70,7 +71,8 @@ class _Gpt2Body(Module):
         self.h, self.ln_f = ModuleList(blocks), LayerNorm(width, eps=eps)
 
     def forward(self, tokens: Any) -> Any:
-        x = self.wte(tokens) + self.wpe(np.arange(tokens.shape[1]))
+        length = text_length(tokens, self.wpe.num_embeddings)
+        x = self.wte(tokens) + self.wpe(np.arange(length))
         for block in self.h:
             x = block(x)
         return self.ln_f(x)
@@ -157,6 +159,7 @@ class _LlamaBody(Module):
         self.norm = RMSNorm(sizes["hidden_size"], eps=sizes.get("rms_norm_eps", 1e-6))
 
     def forward(self, tokens: Any) -> Any:
+        text_length(tokens)
         x = self.embed_tokens(tokens)
         for layer in self.layers:
             x = layer(x)

@@ -16,6 +16,7 @@ from texpr.nn.modules.convolution import Conv2d
 from texpr.nn.modules.embedding import Embedding
 from texpr.nn.modules.linear import Linear
 from texpr.nn.modules.normalization import LayerNorm
+from texpr.nn.pretrained.token_checks import text_length
 
 
 class _Heads(Module):
@@ -79,7 +80,7 @@ class _BertEmbeddings(Module):
         self.LayerNorm = LayerNorm(width, eps=eps)
 
     def forward(self, tokens: Any, kinds: Any) -> Any:
-        length = tokens.shape[1]
+        length = text_length(tokens, self.position_embeddings.num_embeddings)
         kinds = np.zeros((1, length), np.int64) if kinds is None else kinds
         x = self.word_embeddings(tokens) + self.token_type_embeddings(kinds)
         return self.LayerNorm(x + self.position_embeddings(np.arange(length)))

@@ -4,6 +4,7 @@ its weights.
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -20,6 +21,7 @@ from texpr.nn.core.module import Module, compare_states
 from texpr.nn.pretrained.configuration import check
 from texpr.nn.pretrained.decoders import Gpt2, Llama
 from texpr.nn.pretrained.encoders import Bert, BertAnswers, BertMasked, BertTexts, BertTokens, ViT
+from texpr.nn.reader_advice import advise_reader
 from texpr.support.errors import CallError, CheckpointError
 from texpr.support.files import read_file
 from texpr.support.tracebacks import boundary
@@ -109,9 +111,28 @@ def _document(path: Path) -> dict[str, Any]:
     return found
 
 
+def _without_configuration(folder: Path) -> Exception:
+    """The error for a path that is no folder of Hugging Face."""
+    if not folder.exists():
+        return FileNotFoundError(
+            errno.ENOENT,
+            "no such folder, and names of the Hub are not downloaded: "
+            "huggingface_hub.snapshot_download(name) gives a folder",
+            str(folder),
+        )
+    what = "a folder without config.json" if folder.is_dir() else "a file, expected a folder"
+    return CheckpointError(
+        f"{folder} is {what}",
+        code="checkpoint",
+        help=advise_reader(folder) or "transformers' save_pretrained(folder) writes config.json and weights",
+    )
+
+
 def _network(folder: Path) -> Module:
     """The network of a folder with its weights."""
     place = folder / "config.json"
+    if not place.exists():
+        raise _without_configuration(folder)
     sizes = _document(place)
     classes = sizes.get("architectures")
     name = classes[0] if isinstance(classes, list) and classes else None
@@ -161,6 +182,12 @@ def _weights(folder: Path) -> tuple[dict[str, np.ndarray], DType]:
         if not (folder / SINGLE).exists() and any(folder.glob("*.bin")):
             raise CheckpointError(
                 f"the weights of {folder} are pickled, and pickles run code that a file brings along",
+                code="checkpoint",
+                help="transformers' save_pretrained(folder) writes safetensors",
+            )
+        if not (folder / SINGLE).exists():
+            raise CheckpointError(
+                f"{folder} has no weights: neither {SINGLE} nor {INDEX}",
                 code="checkpoint",
                 help="transformers' save_pretrained(folder) writes safetensors",
             )

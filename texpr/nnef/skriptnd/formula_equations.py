@@ -243,9 +243,13 @@ class FormulaWriter:
         """The tensor on the left and its indices."""
         self.locals(scope, formula)
         target = formula.target
+        if isinstance(target, skript_tree.Index):
+            raise self.evaluate.refused(
+                target, "an element of a tensor of one dimension is `y[i,]`, with a comma"
+            )
         if not isinstance(target, skript_tree.Access):
             raise self.evaluate.refused(target, "on the left stands an element, as in `y[i..]`")
-        tensor = scope.evaluate.known(target.x)
+        tensor = self._assigned(scope, target)
         if isinstance(tensor, Stacked):
             tensor = [tensor.item(k) for k in range(self.evaluate.count(tensor.count))]
         some = tensor[0] if isinstance(tensor, list) and tensor else tensor
@@ -255,6 +259,18 @@ class FormulaWriter:
         if indices is None:
             raise self.evaluate.refused(target, "an index on the left is absent")
         return tensor, indices
+
+    def _assigned(self, scope: Scope, target: skript_tree.Access) -> Any:
+        """The tensor that a formula assigns to."""
+        named = target.x
+        if isinstance(named, skript_tree.Named) and named.name.partition(".")[0] not in scope.evaluate.values:
+            outputs = ", ".join(o.name for o in self.evaluate.operator.block("output"))
+            raise self.evaluate.refused(
+                named,
+                f"`{named.name}` is no output of the operator, which has {outputs}",
+                "let another operator have it as its output, and call both in @compose",
+            )
+        return scope.evaluate.known(target.x)
 
     def _assign(self, scope: Scope, formula: skript_tree.Formula, tensor: Any, left: list[Any]) -> None:
         if formula.condition is not None:

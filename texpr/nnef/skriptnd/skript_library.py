@@ -20,6 +20,7 @@ from texpr.nnef.syntax.skript_tree import Module, Operator, Parameter
 from texpr.support.errors import CallError, CheckError, ParseError, ResourceError
 from texpr.support.source import Source
 from texpr.support.suggest import did_you_mean
+from texpr.support.tracebacks import boundary
 
 ENDING = ".sknd"
 DTYPES = {"real": "f32", "int": "i64", "bool": "bool"}
@@ -63,6 +64,7 @@ class SkriptOperator:
         attributes = f"{{{', '.join(self.attributes)}}}" if self.attributes else ""
         return f"{self.module}.{self.name}{attributes}({', '.join(self.inputs)}) -> {', '.join(self.outputs)}"
 
+    @boundary
     def __call__(self, *shapes: ShapeLike, types: Mapping[str, str] | None = None, **attributes: Any) -> Op:
         """The operator for inputs of these shapes.
 
@@ -295,6 +297,7 @@ class SkriptLibrary:
         return f"<SkriptND: {', '.join(f'{n} ({len(dir(m))})' for n, m in self._modules.items())}>"
 
 
+@boundary
 def load_skriptnd(path: str | Path) -> SkriptLibrary:
     """Operators in SkriptND, the language of NNEF 2.0 (draft of the Khronos Group, revision 8).
 

@@ -51,7 +51,9 @@ def find_named(shapes: Mapping[str, Sequence[int]], dims: Mapping[str, Mapping[i
     for name, axes in dims.items():
         if name not in shapes:
             raise CallError(
-                f"dims names an input `{name}`", code="arguments", help=f"there are {', '.join(shapes)}"
+                f"dims names an input `{name}`, which the program does not have",
+                code="arguments",
+                help=f"its inputs: {', '.join(shapes)}",
             )
         for axis, dim in axes.items():
             if not -len(shapes[name]) <= axis < len(shapes[name]):

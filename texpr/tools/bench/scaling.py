@@ -154,7 +154,7 @@ def _print_efficiencies(traces: dict[str, Trace], link: Link, arguments: Namespa
     """A row per network: the share of N times one rank's rate."""
     worlds = worlds_up_to(arguments.ranks)
     table = Table({"network": "<11", "step, ms": ">8.2f", **{str(n): ">5.3f" for n in worlds}})
-    print(f"Share of N times one rank's rate, for N ranks:\n\n{table.header()}")
+    print(f"Efficiency of N ranks, the share of N times the rate of one rank:\n\n{table.header()}")
     for name, trace in traces.items():
         found = [predicted(trace, n, link, arguments.algorithm)[0] for n in worlds]
         print(table.row(name, trace.seconds * 1e3, *found))
