@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import os
 import subprocess
 import sys
 import threading
+import weakref
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +18,7 @@ import texpr as tx
 from tests.distributed.mpi_world import LIMIT, ROOT
 from tests.distributed.thread_world import run_ranks
 from texpr import distributed as dist
+from texpr.distributed import start
 
 
 class Unreadable:
@@ -102,6 +106,49 @@ def test_a_forked_process_is_no_rank():
 @pytest.mark.parametrize("timeout", [math.inf, 1e30])
 def test_a_timeout_without_end(timeout):
     assert run_ranks(2, lambda comm: comm.allreduce(np.ones(2), "sum").tolist(), timeout) == [[2, 2]] * 2
+
+
+def test_a_later_timeout(monkeypatch):
+    """Else who asks for a minute would wait half an hour, since another module came first."""
+    monkeypatch.setattr(start, "_current", None)
+    comm = dist.init()
+    assert comm.timeout == 1800
+    assert dist.init(timeout=60) is comm and comm.timeout == 60
+    assert dist.init().timeout == 60
+    assert dist.init(dist.Communicator(), timeout=5).timeout == 5
+    with pytest.raises(tx.CallError) as error:
+        dist.init(timeout=0)
+    assert str(error.value) == "error[arguments]: dist.init: timeout is 0, expected seconds above 0"
+
+
+class Request:
+    """Of a message that does not come."""
+
+    def Test(self):
+        return False
+
+
+class Control:
+    """MPI's part of an exchange in which no rank answers."""
+
+    def __init__(self):
+        self.made = []
+
+    def Irecv(self, *_, **__):
+        self.made.append(weakref.ref(request := Request()))
+        return request
+
+    Isend = Irecv
+
+
+def test_messages_that_come_late_have_their_memory():
+    comm = dist.MPICommunicator.__new__(dist.MPICommunicator)
+    dist.Communicator.__init__(comm)
+    comm.size, comm._control, comm._mpi, comm._unanswered = 3, Control(), SimpleNamespace(BYTE=None), []
+    with pytest.raises(dist.DistributedError, match="barrier: ranks 1 and 2 did not come within 0.01 s"):
+        comm.barrier(timeout=0.01)
+    gc.collect()
+    assert [request() is not None for request in comm._control.made] == [True] * 4
 
 
 def test_texts_to_be_compared():

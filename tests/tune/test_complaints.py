@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -30,6 +31,7 @@ CALLS: Mapping[str, Mapping[str, object]] = {
     "no values": {**SIZES, "schedule": tiled, "space": {"tile": []}},
     "values that are no numbers": {**SIZES, "schedule": tiled, "space": {"tile": [None]}},
     "no executor": {**SIZES, "executor": 4},
+    "a class of executors": {**SIZES, "executor": ThreadPoolExecutor},
     "values that occur twice": {**SIZES, "schedule": tiled, "space": {"tile": [4, 4]}},
 }
 

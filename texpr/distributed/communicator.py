@@ -30,6 +30,8 @@ from texpr.support.tracebacks import boundary, forwards
 
 P = ParamSpec("P")
 R = TypeVar("R")
+HALF_AN_HOUR = 1800.0
+"""Seconds that ranks wait for each other, unless it is said."""
 _LONGEST = 1e9
 """Seconds, 31 years: clocks of Python and torch do not count to infinity."""
 
@@ -92,7 +94,7 @@ class Communicator:
     is_concurrent = True
 
     def __init__(self, timeout: float = 1800.0) -> None:
-        self.timeout = _seconds("Communicator", timeout)
+        self.timeout = seconds("Communicator", timeout)
         self._thread: CommunicationThread | None = None
         self._making, self._calling = threading.Lock(), threading.RLock()
         self._process = os.getpid()
@@ -266,7 +268,7 @@ class Communicator:
             >>> from texpr import distributed as dist
             >>> dist.init().barrier(timeout=60)
         """
-        self.agree("barrier()", 0, None if timeout is None else _seconds("barrier", timeout))
+        self.agree("barrier()", 0, None if timeout is None else seconds("barrier", timeout))
 
     @collective
     def broadcast_object(self, o: Any = None, root: int = 0) -> Any:
@@ -358,8 +360,8 @@ class Communicator:
         if self.size == 1:
             return [number]
         header = header_of(text, number)
-        seconds = self.timeout if timeout is None else timeout
-        return agreed(self.exchange_headers(header, text.partition("(")[0].partition(" of ")[0], seconds))
+        longest = self.timeout if timeout is None else timeout
+        return agreed(self.exchange_headers(header, text.partition("(")[0].partition(" of ")[0], longest))
 
     def _called(self, what: str, call: Callable[[], R]) -> R:
         """The result of a collective, which is waited for no longer than `timeout`."""
@@ -454,7 +456,12 @@ def shares(count: int, size: int) -> list[int]:
     return [count // size + (rank < count % size) for rank in range(size)]
 
 
-def _seconds(what: str, value: object) -> float:
+def seconds(what: str, value: object) -> float:
+    """A timeout that was given.
+
+    Raises:
+        CallError: it is no number above 0.
+    """
     good = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     if not good or not value > 0:  # type: ignore[operator]
         raise CallError(f"{what}: timeout is {value!r}, expected seconds above 0", code="arguments")

@@ -56,6 +56,7 @@ class MPICommunicator(Communicator):
         self.is_concurrent = MPI.Query_thread() == MPI.THREAD_MULTIPLE
         world = MPI.COMM_WORLD if comm is None else comm
         self._data, self._control = world.Dup(), world.Dup()
+        self._unanswered: list[object] = []
         local = world.Split_type(MPI.COMM_TYPE_SHARED)
         self.rank, self.size = world.Get_rank(), world.Get_size()
         self.local_rank, self.local_size = local.Get_rank(), local.Get_size()
@@ -77,6 +78,8 @@ class MPICommunicator(Communicator):
             if not receives and not sends:
                 return [bytes(each) for each in found]
             if waited > timeout and receives:
+                # MPI writes there once they come: without them, into memory that is no longer ours.
+                self._unanswered.append((found, receives, sends))
                 raise missing(what, sorted(receives), timeout)
             sleep(0.0 if waited < _SPIN else min(_NAP, waited * _PART))
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from texpr.distributed.communicator import Communicator
+from texpr.distributed.communicator import HALF_AN_HOUR, Communicator, seconds
 from texpr.distributed.core_shares import use_own_share
 from texpr.distributed.gloo_communicator import GlooCommunicator
 from texpr.distributed.mpi_communicator import MPICommunicator
@@ -40,7 +40,7 @@ _NOT_THERE = {
 _current: Communicator | None = None
 
 
-def init(backend: Any = None, *, timeout: float = 1800.0) -> Communicator:
+def init(backend: Any = None, *, timeout: float | None = None) -> Communicator:
     """The communicator of this program: MPI's where a launcher of MPI has started it, else a world
     of one, without an import of MPI.
 
@@ -52,7 +52,8 @@ def init(backend: Any = None, *, timeout: float = 1800.0) -> Communicator:
         backend: "mpi" for MPI in any case; "gloo" for the ranks of torch.distributed; a
             communicator of mpi4py, a process group of torch, or a `Communicator` of one's own.
             None as above.
-        timeout: seconds that a call waits for ranks that do not come.
+        timeout: seconds that a call waits for ranks that do not come, 1800 unless a call says
+            otherwise. A later call changes it.
     Raises:
         MissingExtra: a launcher has started this program, and mpi4py is not installed; or torch is
             not.
@@ -67,15 +68,23 @@ def init(backend: Any = None, *, timeout: float = 1800.0) -> Communicator:
     """
     global _current
     if backend is None and _current is not None:
-        return _current
+        return _waiting(_current, timeout)
     _current = _made(backend, timeout)
     use_own_share(_current)
     return _current
 
 
-def _made(backend: Any, timeout: float) -> Communicator:
+def _waiting(comm: Communicator, timeout: float | None) -> Communicator:
+    """The communicator, with the timeout that was given."""
+    if timeout is not None:
+        comm.timeout = seconds("dist.init", timeout)
+    return comm
+
+
+def _made(backend: Any, given: float | None) -> Communicator:
     if isinstance(backend, Communicator):
-        return backend
+        return _waiting(backend, given)
+    timeout = HALF_AN_HOUR if given is None else seconds("dist.init", given)
     if backend in (None, "mpi"):
         is_alone = backend is None and not _is_launched()
         return whole(Communicator(timeout) if is_alone else MPICommunicator(timeout=timeout), os.environ)

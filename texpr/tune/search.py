@@ -149,7 +149,8 @@ def tune(
     for name, value in (("trials", trials), ("timeout", timeout)):
         if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
             raise CallError(f"{name} is {value!r}, expected a number above 0", code="tune")
-    if executor is not None and not callable(getattr(executor, "submit", None)):
+    is_class = isinstance(executor, type)
+    if executor is not None and (is_class or not callable(getattr(executor, "submit", None))):
         raise CallError(
             f"executor is {executor!r:.40}, expected a concurrent.futures.Executor",
             code="tune",
