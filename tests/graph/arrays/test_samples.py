@@ -34,6 +34,10 @@ CALLS = {
     "insert columns": lambda a, b, c: np.insert(b, [1, 2], b[:, :2], axis=1),
     "insert a column": lambda a, b, c: np.insert(b, 1, 5, axis=1),
     "insert at a slice": lambda a, b, c: np.insert(a, slice(0, 3), 7.0),
+    "insert several columns before one": lambda a, b, c: np.insert(b, 1, [[7.0], [8.0]], axis=1),
+    "insert a part of a list of one": lambda a, b, c: np.insert(b, [1], b[:, 2:4], axis=1),
+    "insert by a mask": lambda a, b, c: np.insert(b, np.array([True, False, False, True]), 7.0, axis=0),
+    "insert nothing": lambda a, b, c: np.insert(b, [], 7.0, axis=0),
     "delete several": lambda a, b, c: np.delete(b, [0, -1], axis=1),
     "delete by a mask": lambda a, b, c: np.delete(b, [True, False, False, True], axis=0),
     "vander, increasing": lambda a, b, c: np.vander(a, 3, increasing=True),
@@ -69,6 +73,19 @@ def test_values_and_gradients(name):
         if leaf.grad is not None:
             g = by_differences(lambda *given: (call(*given) * weights).sum(), arrays, k)
             np.testing.assert_allclose(leaf.grad.numpy(), g, atol=1e-6)
+
+
+def test_places_may_be_a_tensor():
+    x, places = tx.tensor(ROW), np.array([0, 3])
+    for call in (np.delete, lambda y, at: np.insert(y, at, 1.0)):
+        np.testing.assert_array_equal(call(x, tx.tensor(places)), call(ROW, places))
+    np.testing.assert_array_equal(np.delete(ROW, tx.tensor(places)), np.delete(ROW, places))
+
+
+@pytest.mark.parametrize("values", [np.ones((5, 2)), np.ones((1, 1, 1))])
+def test_values_that_do_not_fit_are_refused(values):
+    with pytest.raises(ValueError):
+        np.insert(tx.tensor(GRID), [0, 1, 2], values, axis=1)
 
 
 @pytest.mark.parametrize("call", (lambda x: np.convolve(x, [1, 2], "same"), np.gradient, np.vander))

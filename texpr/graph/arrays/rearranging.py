@@ -295,13 +295,18 @@ def take(a: Any, indices: Any, axis: int | None = None) -> Any:
     return at_axis(x, place, indices)
 
 
+def _known(places: Any) -> Any:
+    """Places that are a tensor as an array: NumPy would call this module again."""
+    return np.asarray(places) if is_tensor(places) else places
+
+
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     """`np.delete`: without the parts at known places of an axis."""
     x = operand(arr)
     if axis is None:
         return delete(x.reshape(-1), obj, 0)
     (k,) = array_functions.axes_of(axis, len(x.shape))
-    return by_places(x, k, np.delete(np.arange(x.shape[k]), obj))
+    return by_places(x, k, np.delete(np.arange(x.shape[k]), _known(obj)))
 
 
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
@@ -312,17 +317,19 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     if not is_tensor(x):
         return NotImplemented
     (k,) = array_functions.axes_of(axis, len(x.shape))
-    extent, rest = x.shape[k], [n for i, n in enumerate(x.shape) if i != k]
+    extent, rank, obj = x.shape[k], len(x.shape), _known(obj)
     new = cast_any(strong(values), x.dtype)
-    one = not isinstance(obj, slice) and not np.ndim(obj)
-    count = max(np.arange(extent)[obj].size if isinstance(obj, slice) else np.size(obj), 1)
-    if len(new.shape) == len(x.shape) and count == 1 and new.shape[k] > 1:
+    found = np.flatnonzero(np.insert(np.zeros(extent, bool), obj, True))
+    count = len(found)
+    if count == 1:  # several parts may come before one place, along the first axis where it is a number
+        new = new.reshape((*[1] * (rank - len(new.shape)), *new.shape))
+        new = np.moveaxis(new, 0, k) if not isinstance(obj, slice) and not np.ndim(obj) else new
         count = new.shape[k]
-    elif one and len(new.shape) == len(x.shape) - 1 and rest:
-        new = new.reshape((*new.shape[:k], 1, *new.shape[k:]))  # one part, as NumPy reads a single place
+        obj = np.full(count, found[0])
     new = np.broadcast_to(new, (*x.shape[:k], count, *x.shape[k + 1 :]))
-    at = np.full(count, obj) if one and count > 1 else obj
-    order = np.insert(np.arange(extent), at, np.arange(extent, extent + count))
+    if not count:
+        return x
+    order = np.insert(np.arange(extent), obj, np.arange(extent, extent + count))
     return by_places(concatenate([x, new], k), k, order)
 
 
