@@ -33,6 +33,7 @@ ENDS = {
     "raise": (1, "ValueError: rank 1 fails"),
     "raise before MPI": (1, "ValueError: rank 1 fails early"),
     "exit": (3, "rank 1 ends"),
+    "end": (1, "allreduce: the program of rank 1 has ended"),
     "kill": (137, "signal"),
     "stop": (1, MISSING),
     "hang": (1, MISSING),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import sys
 from collections.abc import Sequence
 from time import monotonic, sleep
@@ -11,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from texpr.distributed.communicator import Communicator
-from texpr.distributed.rank_checks import DistributedError, missing
+from texpr.distributed.rank_checks import DistributedError, ended, header_of, missing
 from texpr.support.extras import needs
 
 _SPIN = 2e-4
@@ -19,6 +21,11 @@ _SPIN = 2e-4
 _NAP, _PART = 1e-3, 0.1
 """Seconds of a sleep at most, and its part of the time that was waited: a rank that comes a little
 later is not answered a whole nap later.
+"""
+_FAREWELL = header_of("the end of the program")
+_LEAVING, _LAST_WORDS = 0.2, 1.0
+"""Seconds that a rank which ends waits for the farewells of others; and that others wait after its own:
+where it has failed, its launcher ends them, with its status.
 """
 
 
@@ -63,6 +70,7 @@ class MPICommunicator(Communicator):
         local.Free()
         if self.size > 1:
             _abort_on_errors(MPI)
+            atexit.register(self._leave)
 
     def exchange_headers(self, header: bytes, what: str, timeout: float) -> list[bytes]:
         found = [bytearray(len(header)) for _ in range(self.size)]
@@ -76,12 +84,45 @@ class MPICommunicator(Communicator):
             sends = [s for s in sends if not s.Test()]
             waited = monotonic() - start
             if not receives and not sends:
-                return [bytes(each) for each in found]
+                return self._unless_ended(what, [bytes(each) for each in found])
             if waited > timeout and receives:
                 # MPI writes there once they come: without them, into memory that is no longer ours.
                 self._unanswered.append((found, receives, sends))
                 raise missing(what, sorted(receives), timeout)
             sleep(0.0 if waited < _SPIN else min(_NAP, waited * _PART))
+
+    def _unless_ended(self, what: str, headers: list[bytes]) -> list[bytes]:
+        gone = [rank for rank, header in enumerate(headers) if header == _FAREWELL]
+        if gone:
+            sleep(_LAST_WORDS)
+            raise ended(what, gone)
+        return headers
+
+    def _leave(self) -> None:
+        """At the end of the program, tell the others: they would wait for a rank that ends early.
+
+        No message is left that nobody takes, unless ranks end at the same moment: a rank takes what
+        has come, and answers no farewell.
+        """
+        MPI, heard = self._mpi, set[int]()
+        if MPI.Is_finalized() or os.getpid() != self._process:
+            return
+        self._hear(heard)
+        others = [k for k in range(self.size) if k != self.rank and k not in heard]
+        sends = [self._control.Isend([_FAREWELL, MPI.BYTE], dest=k) for k in others]
+        end = monotonic() + _LEAVING
+        while (sends or len(heard) < self.size - 1) and monotonic() < end:
+            self._hear(heard)
+            sends = [s for s in sends if not s.Test()]
+            sleep(_NAP)
+        self._unanswered.append(sends)
+
+    def _hear(self, heard: set[int]) -> None:
+        """Take the headers that have come, of whatever they are."""
+        MPI, status = self._mpi, self._mpi.Status()
+        while self._control.Iprobe(source=MPI.ANY_SOURCE, status=status):
+            self._control.Recv([bytearray(len(_FAREWELL)), MPI.BYTE], source=status.Get_source())
+            heard.add(status.Get_source())
 
     def give_up(self, what: str) -> None:
         """Ends all ranks: `MPI_Finalize` in the midst of a call crashes, or never returns."""

@@ -80,6 +80,16 @@ def missing(what: str, ranks: Sequence[int], seconds: float) -> DistributedError
     )
 
 
+def ended(what: str, ranks: Sequence[int]) -> DistributedError:
+    """The error of ranks whose program has ended."""
+    return DistributedError(
+        f"{what}: the program of {named(ranks)} has ended",
+        ranks,
+        code="ranks",
+        help="let all ranks make equally many calls: they have batches of another number, or one left early",
+    )
+
+
 def named(ranks: Sequence[int]) -> str:
     """`rank 1`, `ranks 1 and 3`, `ranks 0 to 5`."""
     if len(ranks) == 1:

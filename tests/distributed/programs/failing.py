@@ -19,6 +19,8 @@ if comm.rank == 1:
         case "exit":
             print("rank 1 ends", file=sys.stderr, flush=True)
             sys.exit(3)
+        case "end":
+            sys.exit()
         case "kill":
             os.kill(os.getpid(), signal.SIGKILL)
         case "stop":
