@@ -230,6 +230,18 @@ def test_trees_that_classify(transform):
             {"coefficients": W[:3], "rho": [0.0], "n_supports": 9},
             "3 coefficients for 9 support",
         ),
+        (
+            "SVMRegressor",
+            {
+                "coefficients": [1.0],
+                "support_vectors": [1.0] * 3,
+                "n_supports": 1,
+                "rho": [0.0],
+                "kernel_type": "POLY",
+                "kernel_params": [1.0, 0.0, np.inf],
+            },
+            r"kernel_params are \[1.0, 0.0, inf\]",
+        ),
     ],
 )
 def test_attributes_that_do_not_fit(op, attributes, words):

@@ -92,6 +92,16 @@ def test_classifiers_whose_labels_are_texts():
         tx.jit(lambda x: model(x)[1])(X)
 
 
+def test_labels_and_categories_without_texts():
+    machine = {"classlabels_strings": ["cat"], "coefficients": [1.0] * 3, "rho": [0.0]}
+    model = loaded("SVMClassifier", [("x", 1)], [("y", TEXT), ("z", 1)], ML, 1, **machine)
+    with pytest.raises(tx.CallError, match="a row has label 1, and classlabels_strings are 1"):
+        model(X)
+    model = loaded("OneHotEncoder", [("x", TEXT)], [("y", 1)], ML, 1, cats_int64s=[1, 2])
+    with pytest.raises(tx.CallError, match="its input is texts, and it has no cats_strings"):
+        model(np.array(["a", "b"]))
+
+
 def test_texts_that_are_none(tmp_path):
     model = loaded("StringNormalizer", [("x", TEXT)], [("y", TEXT)])
     for bad in (np.ones(3), ["a", 1]):

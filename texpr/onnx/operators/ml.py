@@ -116,6 +116,8 @@ def _one_hot(node: Node, x: Any) -> Any:
         if not node.attr("zeros", 1) and given.size and not given.any(-1).all():
             raise node.refuse("zeros is 0, and an element is none of the categories")
         return table(node, given)
+    if isinstance(x, Texts):
+        raise node.refuse("its input is texts, and it has no cats_strings")
     if not categories or len(set(categories)) < len(categories):
         raise node.refuse(f"cats_int64s are {categories[:8]}")
     if not node.attr("zeros", 1):

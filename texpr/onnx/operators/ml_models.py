@@ -100,7 +100,7 @@ def _kernel(node: Node, x: Any, vectors: np.ndarray, kind: str) -> Any:
     """Rows by vectors."""
     given = table(node, vectors)
     parameters = [float(v) for v in node.attr("kernel_params") or [0.0, 0.0, 0.0]]
-    if len(parameters) != 3:
+    if len(parameters) != 3 or not np.isfinite(parameters[2]):
         raise node.refuse(f"kernel_params are {parameters}; there are gamma, coef0 and degree")
     gamma, shift = map(number, parameters[:2])
     if kind == "RBF":

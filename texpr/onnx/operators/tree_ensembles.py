@@ -140,12 +140,16 @@ def named(node: Node, labels: Any, words: Sequence[str]) -> Any:
 
     Raises:
         NeedsValue: the node's input is not known.
+        CallError: a label has no text.
     """
     if not words:
         return labels
     node.known(0)
     (values,) = evaluated(node.run.capture, [labels])
-    return Texts(np.array(words, object)[np.asarray(values.array)])
+    places = np.asarray(values.array)
+    if places.max(initial=0) >= len(words):
+        raise node.refuse(f"a row has label {places.max()}, and classlabels_strings are {len(words)}")
+    return Texts(np.array(words, object)[places])
 
 
 @converter("TreeEnsemble", domain="ai.onnx.ml")
@@ -299,8 +303,10 @@ def _regressor(node: Node, x: Any) -> Any:
 def _classifier(node: Node, x: Any) -> Any:
     words, transform = node.attr("classlabels_strings") or [], node.word("post_transform", *TRANSFORMS)
     labels = list(range(len(words))) if len(words) > 1 else node.attr("classlabels_int64s") or []
-    if not labels or labels[1:] == [] and labels != [1]:
-        raise node.refuse(f"classlabels_int64s are {labels}")
+    if not labels or len(labels) == 1 and labels != [1]:
+        raise node.refuse(
+            f"classlabels_int64s are {labels} and classlabels_strings {list(words)}; there are two or more, or 1"
+        )
     scores = _Forest.of(node, "class", len(labels)).scores(node, x, "SUM").astype(F32.name)
     used = set(node.attr("class_ids") or [])
     if len(used) == 1:  # one score for two classes
