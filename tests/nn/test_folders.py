@@ -102,6 +102,7 @@ def test_unknown_networks_say_which_are_known(folders: Path):
     )
 
 
+YARN = {"rope_type": "yarn", "factor": 2.0, "original_max_position_embeddings": 16}
 CONFIGURATIONS = {
     "activation": ("bert", {"hidden_act": "relu"}, "hidden_act is 'relu', and BertModel is read for 'gelu'"),
     "decoder": ("bert", {"is_decoder": True}, "is_decoder is True, and BertModel is read for False"),
@@ -126,7 +127,7 @@ CONFIGURATIONS = {
         "layer_norm_eps is 'small', expected a number from 0 on",
     ),
     "nan": ("llama", {"rms_norm_eps": float("nan")}, "rms_norm_eps is nan, expected a number from 0 on"),
-    "labels": ("vit", {"id2label": 7}, "object of type 'int' has no len()"),
+    "labels": ("vit", {"id2label": 7}, "id2label is 7, expected an object with a name for each label"),
     "rotations": (
         "llama",
         {"rope_parameters": {"rope_type": "longrope"}},
@@ -141,6 +142,16 @@ CONFIGURATIONS = {
         "llama",
         {"rope_parameters": None, "rope_scaling": {"type": "linear", "factor": -2}},
         "factor of rotations is -2, expected a number above 0",
+    ),
+    "ramp": (
+        "llama",
+        {"rope_parameters": {**YARN, "beta_fast": "often"}},
+        "beta_fast of rotations is 'often', expected a number above 0",
+    ),
+    "theta": (
+        "llama",
+        {"rope_parameters": {**YARN, "rope_theta": 1}},
+        "rope_theta of rotations is 1, expected a number above 1",
     ),
     "list": ("llama", {"rope_parameters": [1]}, "rotations are [1], expected an object"),
 }

@@ -61,6 +61,9 @@ def check(name: str, sizes: Mapping[str, Any], arrays: int) -> None:
         value = sizes.get(key, 1e-5)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
             raise ValueError(f"{key} is {value!r}, expected a number from 0 on")
+    labels = sizes.get("id2label")
+    if labels is not None and not isinstance(labels, Mapping | list):
+        raise ValueError(f"id2label is {labels!r}, expected an object with a name for each label")
     layers = "n_layer" if kind == "GPT2" else "num_hidden_layers"
     if sizes[layers] > arrays:
         raise ValueError(f"{layers} is {sizes[layers]}, and the folder has {arrays} arrays")

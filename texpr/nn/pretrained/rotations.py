@@ -42,9 +42,17 @@ def check(sizes: Mapping[str, Any]) -> None:
         "default": (),
     }.get(given["rope_type"], ("factor",))
     for key in ("rope_theta", *needed):
-        value = given.get(key)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
-            raise ValueError(f"{key} of rotations is {value!r}, expected a number above 0")
+        _check_number(key, given.get(key), 0)
+    if given["rope_type"] == "yarn":
+        _check_number("rope_theta", given["rope_theta"], 1)  # its logarithm is divided by
+        for key in ("beta_fast", "beta_slow", "attention_factor", "mscale", "mscale_all_dim"):
+            if given.get(key):
+                _check_number(key, given[key], 0)
+
+
+def _check_number(key: str, value: Any, above: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not above < value < math.inf:
+        raise ValueError(f"{key} of rotations is {value!r}, expected a number above {above}")
 
 
 def angles(sizes: Mapping[str, Any], size: int, length: int) -> tuple[np.ndarray, float]:
