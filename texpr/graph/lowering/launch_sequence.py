@@ -33,7 +33,7 @@ class Launch:
         program: what it computes; its sizes may be symbolic.
         kernel: compiled for the sizes of this call.
         inputs, outputs: tensors of the captured program, in the kernel's order; of a sweep those of
-        each part.
+            each part. The kernel may see the same memory with fewer dimensions.
         operations: float operations of one run.
         lengths: of a sweep, how many elements each part has, which is the kernel's only size.
         whole: the same kernel for pieces of `SWEPT` elements, if some part has so many.
