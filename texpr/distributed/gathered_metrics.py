@@ -52,7 +52,7 @@ def gather_for_metrics(values: Any, comm: Communicator | None = None, *, loader:
     Returns:
         the same structure, on every rank.
     Raises:
-        CallError: values that are fewer than the padding.
+        CallError: values that are fewer than the padding; `loader` is none.
         DistributedError: dtypes or extents other than the first differ, or ranks do not come.
     Example:
         >>> from texpr import distributed as dist
@@ -60,6 +60,11 @@ def gather_for_metrics(values: Any, comm: Communicator | None = None, *, loader:
         >>> [dist.gather_for_metrics(x).tolist() for (x,) in loader]
         [[0, 1], [2, 3], [4]]
     """
+    if loader is not None and not hasattr(loader, "padding"):
+        raise CallError(
+            f"gather_for_metrics: loader is of type {type(loader).__name__}, expected a DataLoader",
+            code="arguments",
+        )
     known = [loader] if loader is not None else _loops.loaders[-1:]
     return _gathered(communicator(comm), values, known[0].padding if known else 0)
 

@@ -76,18 +76,25 @@ class MPICommunicator(Communicator):
         found = [bytearray(len(header)) for _ in range(self.size)]
         found[self.rank][:] = header
         others = [k for k in range(self.size) if k != self.rank]
-        receives = {k: self._control.Irecv([found[k], self._mpi.BYTE], source=k) for k in others}
-        sends = [self._control.Isend([header, self._mpi.BYTE], dest=k) for k in others]
+        asked: list[Any] = []
+        # Where the exchange ends by an error or Ctrl-C, MPI still writes there, and must not write into
+        # memory that is no longer ours.
+        self._unanswered.append((found, asked))
+        for k in others:
+            asked.append(self._control.Irecv([found[k], self._mpi.BYTE], source=k))
+        receives = dict(zip(others, asked))
+        for k in others:
+            asked.append(self._control.Isend([header, self._mpi.BYTE], dest=k))
+        sends = asked[len(others) :]
         start = monotonic()
         while True:
             receives = {k: r for k, r in receives.items() if not r.Test()}
             sends = [s for s in sends if not s.Test()]
             waited = monotonic() - start
             if not receives and not sends:
+                self._unanswered.pop()
                 return self._unless_ended(what, [bytes(each) for each in found])
             if waited > timeout and receives:
-                # MPI writes there once they come: without them, into memory that is no longer ours.
-                self._unanswered.append((found, receives, sends))
                 raise missing(what, sorted(receives), timeout)
             sleep(0.0 if waited < _SPIN else min(_NAP, waited * _PART))
 

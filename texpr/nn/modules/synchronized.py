@@ -12,6 +12,7 @@ from texpr.nn.core.layer_operations import present
 from texpr.nn.core.module import Module
 from texpr.nn.core.rank_sums import is_summing, sum_over_ranks
 from texpr.nn.modules.normalization import BatchNorm1d
+from texpr.support.errors import CallError
 
 M = TypeVar("M", bound=Module)
 
@@ -50,10 +51,16 @@ class SyncBatchNorm(BatchNorm1d):
         """The module, whose batch normalizations become this: they keep their parameters and
         statistics. To be called before a trainer is made.
 
+        Raises:
+            CallError: it is no module.
         Example:
             >>> nn.SyncBatchNorm.convert(nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3)))[1].eps
             1e-05
         """
+        if not isinstance(module, Module):
+            raise CallError(
+                f"SyncBatchNorm.convert takes a module, not a {type(module).__name__}", code="arguments"
+            )
         if isinstance(module, BatchNorm1d) and not isinstance(module, SyncBatchNorm):
             return _converted(module)  # type: ignore[return-value]
         for name, child in list(module._modules.items()):

@@ -5,10 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
+import texpr as tx
 from tests.nn.training.data_parallel.examples import X, Y, on_ranks, trainer
 from texpr import nn
 from texpr.distributed import Communicator
+
+
+def test_what_is_no_module():
+    with pytest.raises(tx.CallError) as error:
+        nn.SyncBatchNorm.convert(3)  # type: ignore[type-var]
+    assert str(error.value) == "error[arguments]: SyncBatchNorm.convert takes a module, not a int"
 
 
 def network() -> nn.Sequential:
