@@ -292,6 +292,9 @@ LACKING = {
     "a range of 99999999999 items; 4096 are made": body(
         "y[i,] = x[i,], i < n;", "@using { k = [0:99999999999]; }\n"
     ),
+    "a range of 9223372036854775808 items; 4096 are made": body(
+        "y[i,] = x[i,], i < n;", "@using { k = [9223372036854775807:-1:-1]; }\n"
+    ),
     "the length of a pack is 0 to 4096; found 99999": body(
         "y[i,] = x[i,], i < n;", "@using { k = [1 ..(99999)]; }\n"
     ),

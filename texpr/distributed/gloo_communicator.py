@@ -18,7 +18,7 @@ from texpr.support.extras import needs
 _GRACE = 0.1
 """Seconds for each further rank, once one has not come: those that are there have sent long ago."""
 _REDUCED = {np.dtype(name) for name in ("f4", "f8", "i1", "u1", "i4", "i8")}
-"""What gloo reduces; other dtypes are gathered, and reduced by each rank."""
+"""The dtypes that gloo reduces; others are gathered, and reduced by each rank."""
 _OPS = {"sum": "SUM", "prod": "PRODUCT", "min": "MIN", "max": "MAX"}
 
 

@@ -139,7 +139,7 @@ def opening_seconds(ranks: int, link: Link) -> float:
 
 @frozen
 class Reduced:
-    """When a message is ready to be reduced, and when its reduction begins and ends, in seconds."""
+    """Times at which a message is ready to be reduced and its reduction begins and ends, in seconds."""
 
     message: Message
     ready: float

@@ -172,7 +172,7 @@ def _input_names(model: Callable[..., Any], count: int, wished: Sequence[str] | 
 
 
 def _output_names(model: Callable[..., Any], count: int, inputs: Sequence[str]) -> list[str]:
-    """Those of the model's file, if they differ from its inputs; else `y`, or `y0`, `y1`, ..."""
+    """The names in the model's file, if they differ from its inputs; else `y`, or `y0`, `y1`, ..."""
     own = output_names(model, count, _is_identifier)
     if own and len({*own, *inputs}) == count + len(inputs):
         return own

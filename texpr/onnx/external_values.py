@@ -16,7 +16,7 @@ from texpr.onnx.narrow_types import NARROW
 from texpr.support.errors import CheckpointError, ResourceError
 
 MOST_TIMES = 8
-"""How often the bytes of a file may be asked for: tensors may share their values."""
+"""The most times that the bytes of a file may be asked for: tensors may share their values."""
 
 
 def check_external(tensors: Iterable[Any], folder: Path) -> None:

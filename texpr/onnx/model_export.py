@@ -299,7 +299,7 @@ def _result(value: object, capture: Capture) -> Symbolic:
 
 
 def _output_names(model: Callable[..., Any], count: int, taken: set[str]) -> list[str]:
-    """Those of the model's file; else `y`, or `y0`, `y1`, ... without names that are taken."""
+    """The names in the model's file; else `y`, or `y0`, `y1`, ... without names that are taken."""
     own = output_names(model, count)
     if own and not taken.intersection(own):
         return own

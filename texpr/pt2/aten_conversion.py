@@ -139,7 +139,7 @@ class Run:
         return [value_of(v, names) for v in graph.outputs]
 
     def _results(self, node: Node, graph: Graph, names: dict[str, Any]) -> Sequence[Any]:
-        """What a node computes, a value for each of its outputs."""
+        """The values of a node, one for each of its outputs."""
         found = find(node.operator)
         assert found is not None, "all operators were checked"
         given = {name: value_of(v, names) for name, v in node.arguments}

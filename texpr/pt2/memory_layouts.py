@@ -1,4 +1,4 @@
-"""How a result lies in the memory of an operator's first argument, in PyTorch.
+"""The layout of a result in the memory of an operator's first argument, in PyTorch.
 
 Each function takes the declared types of both (None where nothing is declared) and what the node is
 given by name. It says `no` for a copy, `same` for that tensor under another name, `part` for a view,

@@ -161,9 +161,7 @@ def test_what_numpy_refuses(function):
         function(tx.tensor(A))
 
 
-@pytest.mark.parametrize(
-    "function", [np.linalg.inv, np.unwrap, lambda x: np.partition(x, 1), lambda x: np.pad(x, 1, "mean")]
-)
+@pytest.mark.parametrize("function", [np.linalg.inv, np.linalg.pinv, lambda x: np.pad(x, 1, "mean")])
 def test_gradients_are_not_lost(function):
     x = tx.tensor(A[:3, :3], requires_grad=True)
     with pytest.raises(

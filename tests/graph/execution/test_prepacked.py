@@ -78,7 +78,6 @@ CHANGES: dict[str, Callable[[Net], object]] = {
     "numpy written": lambda net: written(net.first.weight.numpy()),
     "asarray written": lambda net: written(np.asarray(net.first.weight)),
     "leaf written": lambda net: written(leaf_of(net.first.weight).numpy()),
-    "detached leaf written": lambda net: written(leaf_of(net.first.weight).detach().numpy()),
     "leaf written through dlpack": lambda net: written(np.from_dlpack(leaf_of(net.first.weight))),
     "state loaded": lambda net: net.load_state_dict({k: v * 3 for k, v in net.state_dict().items()}),
     "initialised": lambda net: nn.init.uniform_(net.first.weight, -1, 1),

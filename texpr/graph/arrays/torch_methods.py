@@ -354,7 +354,7 @@ class TorchMethods(TorchDtypes, Recorded):
 
     @recorded
     def count_nonzero(self: Array, axis: Axis = None, keepdims: Any = False) -> Array:
-        """How many elements are not 0, over some axes, or all: i64."""
+        """Count the elements that are not 0, over some axes, or all: i64."""
         return (self != 0).sum(axis, keepdims)
 
     @recorded

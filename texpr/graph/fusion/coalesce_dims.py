@@ -167,7 +167,7 @@ def _neighbours(equation: Equation) -> dict[Expr, Var]:
 
 
 def _walked_as_one(equation: Equation, i: Var, j: Var) -> Places | None:
-    """Where an equation has two variables beside each other as indices, each over all of a
+    """Places where an equation has two variables beside each other as indices, each over all of a
     dimension; None if it has one of them anywhere else.
     """
     extents = {a.var: integer(a.hi) for a in _axes(equation)}
@@ -289,7 +289,7 @@ def _reads(equation: Equation) -> list[Read]:
 
 
 def _indexed(equation: Equation) -> Iterator[tuple[Tensor, tuple[Expr, ...]]]:
-    """What an equation defines and reads, and at which indices."""
+    """The tensors that an equation defines and reads, with their indices."""
     yield equation.target, equation.indices
     for read in _reads(equation):
         yield read.tensor, read.indices

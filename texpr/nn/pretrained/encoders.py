@@ -126,7 +126,7 @@ class _WithBert(Module):
 
 
 class _Transform(Module):
-    """What is before the logits of a word."""
+    """The layers before the logits of a word."""
 
     def __init__(self, sizes: Mapping[str, Any]) -> None:
         super().__init__()

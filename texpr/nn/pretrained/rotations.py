@@ -12,7 +12,7 @@ KINDS = ("default", "linear", "dynamic", "llama3", "yarn")
 
 
 def settings(sizes: Mapping[str, Any]) -> dict[str, Any]:
-    """What a configuration says of rotations, old forms of it too.
+    """The rotations of a configuration, old forms of it too.
 
     Raises:
         ValueError: it says it in another form.

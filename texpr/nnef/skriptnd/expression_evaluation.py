@@ -162,10 +162,9 @@ class Evaluator:
         span = last - first
         if not isinstance(span, int):
             raise Refusal(f"the length of a range, `{span}`, is no number", "give numbers for these sizes")
-        steps = range(0, span, step)
-        if len(steps) > LONGEST:
-            raise Refusal(f"a range of {len(steps)} items; {LONGEST} are made")
-        return [first + k for k in steps]
+        if (count := max(0, -(-span // step))) > LONGEST:  # `len` of a range has 64 bits
+            raise Refusal(f"a range of {count} items; {LONGEST} are made")
+        return [first + step * k for k in range(count)]
 
     def _zip(self, part: skript_tree.Zip) -> Any:
         packs = [self.value(p) for p in part.items]

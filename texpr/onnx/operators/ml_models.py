@@ -210,7 +210,7 @@ def _pairwise(node: Node, x: Any, counts: list[int], coefficients: np.ndarray, r
 
 
 def _votes(scores: Any, classes: int) -> Any:
-    """How many pairs each class wins."""
+    """The number of pairs that each class wins."""
     pairs = [(i, j) for i in range(classes) for j in range(i + 1, classes)]
     terms = [
         [

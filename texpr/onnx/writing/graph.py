@@ -65,7 +65,7 @@ class Written:
 
     @property
     def unshaped(self) -> Written:
-        """What it is for tensors of any extents."""
+        """The same for tensors of any extents."""
         inner = {k: a.unshaped for k, a in self.attributes.items() if isinstance(a, Body)}
         return replace(self, attributes={**self.attributes, **inner}, shapes=())
 
@@ -104,7 +104,7 @@ class Body:
 
     @property
     def unshaped(self) -> Body:
-        """What it is for tensors of any extents."""
+        """The same for tensors of any extents."""
         inputs, outputs = (tuple(replace(v, shape=()) for v in w) for w in (self.inputs, self.outputs))
         return Body(tuple(n.unshaped for n in self.nodes), inputs, outputs)
 
@@ -155,7 +155,7 @@ class Graph:
         return found
 
     def body(self, inputs: Sequence[Value], results: Sequence[Value]) -> Body:
-        """What was added, as the body of a node; only what the results need is kept."""
+        """The nodes that were added, as the body of a node; only those that the results need are kept."""
         outputs = []
         for r in results:
             name = self.reference(r)

@@ -55,7 +55,7 @@ def boxes_of(equation: Equation) -> dict[Var, tuple[int, int]]:
 
 @frozen
 class Chosen:
-    """How the time of a loop gives a variable of an equation.
+    """A variable of an equation by the time of a loop.
 
     Attributes:
         time: of an instance, as a form of the equation's axes.

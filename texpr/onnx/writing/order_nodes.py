@@ -60,7 +60,7 @@ def _places(graph: Graph, args: Sequence[Value], largest: bool) -> Value:
 
 
 def _searched(graph: Graph, args: Sequence[Value], right: bool) -> Value:
-    """How many elements of a row are less than each value, or not above it."""
+    """The number of elements of a row that are less than each value, or not above it."""
     s, (row, values) = Scalars(graph), [_comparable(graph, v) for v in args]
     row = graph.reshape(row, (1, row.size))
     column = graph.reshape(values, (values.size, 1))

@@ -121,7 +121,7 @@ class Equations:
             self._part(part, [])
 
     def _part(self, part: poly.Order, loops: Sequence[tuple[poly.Loop, Expr]]) -> None:
-        """What an iteration of loops runs."""
+        """The equations that an iteration of loops runs."""
         if not isinstance(part, int):
             return self._loop(part, loops)
         equation, given = self.program.equations[part], {}
@@ -242,7 +242,7 @@ class Scope:
         return self.equations.graph
 
     def exists(self, unit: Equation) -> Value | None:
-        """Which instances of an equation there are; None for all."""
+        """The instances of an equation that there are; None for all."""
         mask = None if self.mask is None else known(self.mask, BOOL)
         if unit.where is None:
             return mask

@@ -113,7 +113,7 @@ def _with_autocast(call: Call, **given: Any) -> Any:
 
 
 def run_part(call: Call, graph: Any, values: list[Any]) -> list[Any]:
-    """What a part of the program gives for these values."""
+    """The result of a part of the program for these values."""
     if not isinstance(graph, Graph):
         raise call.refuse("an argument that should be a part of the program is none")
     names = [n.name for n in graph.inputs]

@@ -206,7 +206,7 @@ def _record(trace: Trace) -> dict[str, Any]:
 
 
 def _on_ranks(ranks: int, names: Sequence[str], arguments: Namespace) -> dict[str, Any]:
-    """What the ranks of a world here have measured."""
+    """The measurements of the ranks of a world here."""
     command = [sys.executable, "-m", "texpr", "launch", "-n", str(ranks), "--threads", "1"]
     command += ["--oversubscribe", "--allow-root", "-m", "texpr", "bench", "scaling", "--worker"]
     command += ["--only", ",".join(names), "--rounds", str(arguments.rounds)]
