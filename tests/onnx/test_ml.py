@@ -277,3 +277,15 @@ def test_attributes_that_do_not_fit(op, attributes, words):
 def test_classifiers_that_do_not_fit(op, attributes, words):
     with pytest.raises(tx.CallError, match=words):
         computed(op, X, outputs=2, version=1, **attributes)
+
+
+def test_pairs_of_many_classes_have_a_limit():
+    classes, pairs = 1000, 499500
+    given = {
+        "classlabels_ints": range(classes),
+        "vectors_per_class": [1] * classes,
+        "coefficients": [0.0] * (classes - 1) * classes,
+        "rho": [0.0] * pairs,
+    }
+    with pytest.raises(tx.ResourceError, match=r"has 1000 \* 499500 elements; the limit is constants of"):
+        computed("SVMClassifier", X, outputs=2, version=1, **given)

@@ -16,6 +16,7 @@ from texpr.onnx.graph_conversion import Node
 from texpr.onnx.operator_definitions import each, number, written
 from texpr.onnx.operators.ml import ML, floats, numbers, table
 from texpr.onnx.operators.tree_ensembles import TRANSFORMS, labelled, named, transformed
+from texpr.onnx.validation import refuse_large
 
 _COUPLING = """op couple<T: float>(Q: T[N, C, C]; steps) -> Y: T[N, C] {
   let P: T[steps + 1, N, C]
@@ -163,7 +164,7 @@ def _support_classifier(node: Node, x: Any) -> Any:
         if len(counts) != classes or classes < 2 or min(counts) < 0:
             raise node.refuse(f"vectors_per_class are {counts} for {classes} labels")
         scores = _pairwise(node, given, counts, coefficients, rho)
-        votes = _votes(scores, classes)
+        votes = _votes(node, scores, classes)
         scores = _coupled(node, scores, classes) if chances else scores
     found = _decided(node, votes, labels, rho.size == 1, positive and not chances, sum(counts) > 0)
     if scores.shape[1] == 1 and len(labels) == 2:
@@ -191,37 +192,42 @@ def _decided(node: Node, votes: Any, labels: list[int], one: bool, positive: boo
 
 
 def _pairwise(node: Node, x: Any, counts: list[int], coefficients: np.ndarray, rho: np.ndarray) -> Any:
-    """A score for each pair of classes: above 0 for the first."""
+    """A score for each pair of classes: above 0 for the first.
+
+    Raises:
+        CallError: numbers of coefficients or rho that the classes do not have.
+        ResourceError: the matrix of vectors by pairs is larger than constants may be.
+    """
     total, classes = sum(counts), len(counts)
     if coefficients.size != total * (classes - 1) or rho.size != classes * (classes - 1) // 2:
         raise node.refuse(
             f"{coefficients.size} coefficients and {rho.size} rho for {classes} classes of {total} vectors"
         )
+    refuse_large(node.op, [total, rho.size], x.dtype, True)
     weight = coefficients.reshape(classes - 1, total)
     ends = np.cumsum([0, *counts])
-    rows = []
-    for i in range(classes):
-        for j in range(i + 1, classes):
-            row = np.zeros(total, weight.dtype)
-            row[ends[i] : ends[i + 1]] = weight[j - 1, ends[i] : ends[i + 1]]
-            row[ends[j] : ends[j + 1]] = weight[i, ends[j] : ends[j + 1]]
-            rows.append(row)
-    return _support(node, x, total) @ table(node, np.stack(rows, 1)) + table(node, rho)
+    of = [slice(*v) for v in zip(ends, ends[1:])]
+    columns = np.zeros((total, rho.size), weight.dtype)
+    for p, (i, j) in enumerate(zip(*np.triu_indices(classes, 1))):
+        columns[of[i], p], columns[of[j], p] = weight[j - 1, of[i]], weight[i, of[j]]
+    return _support(node, x, total) @ table(node, columns) + table(node, rho)
 
 
-def _votes(scores: Any, classes: int) -> Any:
+def _places(node: Node, classes: int) -> Any:
+    """The column of each two classes among scores of pairs."""
+    first, second = np.triu_indices(classes, 1)
+    found = np.zeros((classes, classes), np.int64)
+    found[first, second] = found[second, first] = np.arange(first.size)
+    return table(node, found)
+
+
+def _votes(node: Node, scores: Any, classes: int) -> Any:
     """The number of pairs that each class wins."""
-    pairs = [(i, j) for i in range(classes) for j in range(i + 1, classes)]
-    terms = [
-        [
-            f"(if S[n, {p}] {'> 0' if k == i else '<= 0'} then 1 else 0)"
-            for p, (i, j) in enumerate(pairs)
-            if k in (i, j)
-        ]
-        for k in range(classes)
-    ]
-    lines = "  ".join(f"Y[n, {k}] = {' + '.join(t)}  for n in 0..N" for k, t in enumerate(terms))
-    return written(f"op votes<T: float>(S: T[N, {len(pairs)}]) -> Y: i64[N, {classes}] {{ {lines} }}")(scores)
+    text = """op votes<T: float>(S: T[N, M], p: i64[C, C]) -> Y: i64[N, C] {
+  won[n, i, j] = if i < j then S[n, p[i, j] | clamp] > 0 else S[n, p[i, j] | clamp] <= 0  for n in 0..N, i in 0..C, j in 0..C
+  Y[n, i] = sum(j: if i != j and won[n, i, j] then 1 else 0)
+}"""
+    return written(text)(scores, _places(node, classes))
 
 
 def _coupled(node: Node, scores: Any, classes: int) -> Any:
@@ -232,11 +238,9 @@ def _coupled(node: Node, scores: Any, classes: int) -> Any:
         raise node.refuse(f"{a.size} prob_a and {b.size} prob_b for {pairs} pairs of classes")
     chance = each("platt", "sigmoid(-({0} * {1} + {2}))", scores, table(node, a), table(node, b))
     chance = each("kept", "min(max({0}, 1e-7), 1 - 1e-7)", chance)
-    place = np.zeros((classes, classes), np.int64)
-    place[np.triu_indices(classes, 1)] = np.arange(pairs)
     text = """op products<T: float>(R: T[N, M], p: i64[C, C]) -> Q: T[N, C, C] {
-  r[n, i, j] = if i == j then 0 else if i < j then R[n, p[i, j] | clamp] else 1 - R[n, p[j, i] | clamp]  for n in 0..N, i in 0..C, j in 0..C
+  r[n, i, j] = if i == j then 0 else if i < j then R[n, p[i, j] | clamp] else 1 - R[n, p[i, j] | clamp]  for n in 0..N, i in 0..C, j in 0..C
   Q[n, i, j] = if i == j then sum(k: r[n, k, i] * r[n, k, i]) else -r[n, j, i] * r[n, i, j]
 }"""
-    products = written(text)(chance, table(node, place))
+    products = written(text)(chance, _places(node, classes))
     return written(_COUPLING)(products, steps=classes * max(100, classes))
