@@ -218,8 +218,8 @@ class ShortVectorEmitter(Emitter):
     """AVX2: 16 registers do not hold the constants of a function beside its values, so those that
     are multiplied and added, and the bits of an absolute value, come from memory, as operands.
 
-    A store under a mask is a dozen instructions on many of these processors (Fog, Instruction
-    tables, VMASKMOVPS of Zen): where the first lanes are on, they are stored in parts.
+    Where the first lanes are on, they are stored in parts: LLVM makes one instruction of a store
+    under a mask, which many of these processors take apart into many.
     """
 
     def masked_store(self, tensor: Tensor, text: str, address: str, align: int, stride: int) -> None:

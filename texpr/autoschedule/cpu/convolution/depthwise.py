@@ -30,7 +30,7 @@ from texpr.support.frozen_dataclass import frozen
 @frozen
 class WindowParts:
     """The loop whose iterations are lanes, that over rows, and that over the terms along a row
-    of the window; the read of the planes, and how far lanes lie apart there.
+    of the window; the read of the planes.
     """
 
     nest: Nest
@@ -38,7 +38,11 @@ class WindowParts:
     row: For
     term: For
     field: Access
-    step: int
+
+    @property
+    def step(self) -> int:
+        """Distance of lanes in the planes."""
+        return self.field.stride(self.lane.var) or 0
 
 
 class DepthwiseWindow:
@@ -102,7 +106,7 @@ def _of(nest: Nest, field: Access, weights: Sequence[Access], least: int) -> Win
     within = window_loops(nest, field, slides)
     if any(n not in within and constant_extent(n) > 1 for n in nest.reduction):
         return None
-    return WindowParts(nest, lane, row, terms[0], field, field.stride(lane.var) or 0)
+    return WindowParts(nest, lane, row, terms[0], field)
 
 
 def _scheduled(builder: ScheduleBuilder, nest: Nest, parts: WindowParts) -> Scheduled | NoMatch:

@@ -15,6 +15,7 @@ from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.handles import LoopHandle, copy_loop, handles
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
+from texpr.autoschedule.cpu.convolution import register_tiling
 from texpr.autoschedule.cpu.convolution.convolution_costs import CONVOLUTION_COSTS
 from texpr.autoschedule.cpu.convolution.depthwise import WindowParts, window_parts
 from texpr.autoschedule.cpu.gemm.packing import LINE
@@ -62,9 +63,7 @@ def _over_planes(parts: WindowParts) -> list[LoopHandle]:
 
 def _copied_rows(parts: WindowParts) -> int:
     """Rows of a plane that windows reach, with those beyond its edges."""
-    step = max(1, parts.step)
-    terms = max(map(constant_extent, parts.nest.reduction))
-    return (constant_extent(parts.row) - 1) * step + terms
+    return register_tiling.reach(parts.field, parts.row, (parts.row, *parts.nest.reduction))
 
 
 def _height(builder: ScheduleBuilder, rows: int) -> int:

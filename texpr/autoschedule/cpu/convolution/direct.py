@@ -303,17 +303,11 @@ def _row_blocks(builder: ScheduleBuilder, w: Window) -> int:
     lanes = 1 if apart else _lane_tiles(w)
     busy = max(prod(map(constant_extent, (*w.groups, *w.images))), lanes) >= wanted
     step = register_tiling.position_step(w.input, w.y)
-    overlaps = -(-CONVOLUTION_COSTS.block_overlaps * (_window_rows(w) - step) // step)
+    overlaps = -(
+        -CONVOLUTION_COSTS.block_overlaps * (register_tiling.reach(w.input, w.y, w.offsets) - step) // step
+    )
     least = max(1, min(CONVOLUTION_COSTS.block_rows, overlaps))
     return max(1, min(max(fitting, 1 if busy else wanted), rows // least))
-
-
-def _window_rows(w: Window) -> int:
-    """Rows of the field that a row of positions reads."""
-    form = next(
-        f for i in w.input.indices if w.y is not None and (f := linear(unclamped(i))).coefficient(w.y.var)
-    )
-    return 1 + sum(abs(form.coefficient(n.var)) * (constant_extent(n) - 1) for n in w.offsets)
 
 
 def _lane_tiles(w: Window) -> int:

@@ -8,6 +8,7 @@ so there are fewer of these: enough to hide how long a product takes.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import gcd
 
 from texpr.autoschedule.core.nest import Nest, constant_extent
@@ -31,6 +32,14 @@ def last_taps(nest: Nest, field: Access, x: For) -> For | None:
         if (form := linear(unclamped(i))).coefficient(x.var) and form.coefficient(last.var)
     ]
     return last if len(beside) == 1 and 1 < constant_extent(last) <= CONVOLUTION_COSTS.unrolled_taps else None
+
+
+def reach(field: Access, along: For, loops: Iterable[For]) -> int:
+    """Elements of a dimension of the field, that which moves with the loop `along`, that some loops
+    walk through.
+    """
+    form = next(f for i in field.indices if (f := linear(unclamped(i))).coefficient(along.var))
+    return 1 + sum(abs(form.coefficient(n.var)) * (constant_extent(n) - 1) for n in loops)
 
 
 def position_step(field: Access, n: For) -> int:
