@@ -19,12 +19,8 @@ MOST_MADE = 1 << 28
 
 
 @aten("clone", "lift_fresh_copy", "lift_fresh", "alias_copy")
-def _clone(call: Call, self: Any, memory_format: Any = None) -> Any:
-    return self.own()
-
-
 @aten("contiguous", shares=same_if_alike)
-def _contiguous(call: Call, self: Any, memory_format: Any = None) -> Any:
+def _clone(call: Call, self: Any, memory_format: Any = None) -> Any:
     return self.own()
 
 
@@ -38,6 +34,7 @@ def _detach(call: Call, self: Any) -> Any:
     return self.detach() if self.dtype.is_float else self.own()
 
 
+@aten("_to_copy")
 @aten("to", shares=same_if_alike)
 def _to(
     call: Call,
@@ -53,20 +50,6 @@ def _to(
 ) -> Any:
     wanted = dtype if isinstance(dtype, DType) else other.dtype if isinstance(other, Symbolic) else self.dtype
     return self.astype(wanted)
-
-
-@aten("_to_copy")
-def _to_copy(
-    call: Call,
-    self: Any,
-    dtype: DType | None = None,
-    layout: Any = None,
-    device: Any = None,
-    pin_memory: Any = None,
-    non_blocking: bool = False,
-    memory_format: Any = None,
-) -> Any:
-    return self.astype(dtype or self.dtype)
 
 
 @aten("type_as", shares=same_if_alike)

@@ -18,6 +18,7 @@ from texpr.pt2.memory_layouts import part, part_if_possible
 
 
 @aten("view", "_unsafe_view", "_reshape_alias", shares=part)
+@aten("reshape", shares=part_if_possible)
 def _view(call: Call, self: Any, size: Any = None, shape: Any = None, stride: Any = None) -> Any:
     wanted = shape if size is None else size
     if not isinstance(wanted, list):
@@ -25,17 +26,8 @@ def _view(call: Call, self: Any, size: Any = None, shape: Any = None, stride: An
     return self.reshape(tuple(wanted))
 
 
-@aten("reshape", shares=part_if_possible)
-def _reshape(call: Call, self: Any, shape: list[int]) -> Any:
-    return self.reshape(tuple(shape))
-
-
-@aten("reshape_as", shares=part_if_possible)
-def _reshape_as(call: Call, self: Any, other: Any) -> Any:
-    return self.reshape(other.shape)
-
-
 @aten("view_as", shares=part)
+@aten("reshape_as", shares=part_if_possible)
 def _view_as(call: Call, self: Any, other: Any) -> Any:
     return self.reshape(other.shape)
 
