@@ -57,7 +57,7 @@ def test_shapes_are_aligned_at_the_first_axis(tmp_path):
 REFUSED = {
     "graph": "found the end of the text, expected a name",
     "y = x +;": "found `;`, expected an expression",
-    "y = x @ x;": "found `@`, which begins nothing of NNEF 1.0",
+    "y = x @ x;": "found `@`, which cannot stand here",
     "y = x + z;": "`z` is used before it is defined",
     "y = magic(x);": "the model needs operations that texpr does not have",
     "y = conv(x, filter = x, pad = []);": "`conv` has no parameter `pad`; it has input, filter, bias, "

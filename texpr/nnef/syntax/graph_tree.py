@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
+from texpr.nnef.syntax.text_builder import TextNode
 from texpr.support.source import Source, Span
 
 DEEPEST = 300
 """Nesting depth of expressions."""
 
 
-@dataclass(slots=True, eq=False)
-class Node:
-    """A part of an expression.
+class Node(TextNode):
+    """A part of an expression."""
 
-    Attributes:
-        start, stop: characters of the source.
-        depth: how deep the parts inside of it are nested.
-    """
+    __slots__ = ()
 
-    start: int
-    stop: int
-    depth: int = field(default=0, init=False)
+    deepest = DEEPEST
 
 
 @dataclass(slots=True, eq=False)

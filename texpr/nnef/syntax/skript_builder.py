@@ -5,68 +5,23 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from lark import Token, Transformer, v_args
+from lark import Token, v_args
 
 from texpr.nnef.syntax import skript_tree
-from texpr.nnef.syntax.tree_builder import Refused
+from texpr.nnef.syntax.text_builder import Pair, Refused, TextBuilder, nodes_of, number_of, start_of, stop_of
 
-MOST_DIGITS = 400
-"""Of a number."""
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
-
-
-class Pair(tuple):
-    """A tuple that is no token."""
 
 
 class Count(list):
     """A count: nothing, or an expression."""
 
 
-def _parts(parts: Any) -> list[Any]:
-    return [p for p in parts if not isinstance(p, Token)]
-
-
-def _start(at: Any) -> int:
-    if isinstance(at, Token):
-        return at.start_pos or 0
-    return at.start if isinstance(at, skript_tree.Part) else _start(at[0])
-
-
-def _stop(at: Any) -> int:
-    if isinstance(at, Token):
-        return at.end_pos or 0
-    return at.stop if isinstance(at, skript_tree.Part) else _stop(at[-1])
-
-
 @v_args(inline=True)
-class SkriptBuilder(Transformer):
+class SkriptBuilder(TextBuilder):
     """A method for each alternative of the grammar. All tokens are among the arguments."""
 
-    def none(self, *_: Any) -> list[Any]:
-        """Nothing."""
-        return []
-
-    def absent(self, *_: Any) -> None:
-        """Nothing, where a part is absent."""
-
-    skipped = absent
-
-    def first(self, *parts: Any) -> Any:
-        """The part that is no token, else the first one."""
-        return next(iter(_parts(parts)), parts[0] if parts else None)
-
-    inner = first
-
-    def one(self, item: Any) -> list[Any]:
-        """A list of one."""
-        return [item]
-
-    def append(self, items: list[Any], *more: Any) -> list[Any]:
-        """A longer list."""
-        found = _parts(more) or list(more)
-        items.append(found[0])
-        return items
+    skipped, inner = TextBuilder.absent, TextBuilder.first
 
     def skipped_more(self, items: list[Any], *_: Any) -> list[Any]:
         """A list without what is not used."""
@@ -87,7 +42,7 @@ class SkriptBuilder(Transformer):
             if word in held:
                 raise Refused(f"`@{word}` is there twice", name, "join the two blocks")
             held[word] = items
-        return skript_tree.Operator(_start(keyword), _stop(last), str(name), held)
+        return skript_tree.Operator(start_of(keyword), stop_of(last), str(name), held)
 
     def public_operator(self, _: Token, *parts: Any) -> Any:
         """An operator whose names others see."""
@@ -100,22 +55,22 @@ class SkriptBuilder(Transformer):
     def kind(self, name: Token, _: Token, base: Token, *rest: Token) -> skript_tree.Kind:
         """A type of `@dtype`."""
         return skript_tree.Kind(
-            _start(name), _stop(base), str(name), str(base), str(rest[1]) if len(rest) > 1 else ""
+            start_of(name), stop_of(base), str(name), str(base), str(rest[1]) if len(rest) > 1 else ""
         )
 
     def parameter(self, name: Pair, _: Token, kind: skript_tree.Typed, *rest: Any) -> skript_tree.Parameter:
         """A declaration."""
         given = [r for r in rest if not isinstance(r, Token)]
         default, bounds = given if given else (None, [])
-        return skript_tree.Parameter(_start(name), _stop(rest[-1]), str(name[0]), kind, default, bounds)
+        return skript_tree.Parameter(start_of(name), stop_of(rest[-1]), str(name[0]), kind, default, bounds)
 
     def type(self, flags: list[Any], name: Pair, rank: Any, shape: Any, pack: Any) -> skript_tree.Typed:
         """A type."""
-        start = _start(flags[0] if flags else name)
+        start = start_of(flags[0] if flags else name)
         words = [str(f) for f in flags]
         length = pack[0] if pack else None
         return skript_tree.Typed(
-            start, _stop(name), words, str(name[0]), rank, shape, pack is not None, length
+            start, stop_of(name), words, str(name[0]), rank, shape, pack is not None, length
         )
 
     def pack(self, _: Token, count: Any) -> list[Any]:
@@ -137,28 +92,33 @@ class SkriptBuilder(Transformer):
 
     def bounded_extent(self, value: Any, _: Any = None, bound: Any = None) -> skript_tree.Extent:
         """A dimension."""
-        return skript_tree.Extent(_start(value), _stop(value), value, False, None, bound)
+        return skript_tree.Extent(start_of(value), stop_of(value), value, False, None, bound)
 
     def packed_extent(self, value: Any, *rest: Any) -> skript_tree.Extent:
         """Dimensions."""
         *bound, count = [r for r in rest if not isinstance(r, Token)]
         return skript_tree.Extent(
-            _start(value), _stop(value), value, True, count[0] if count else None, bound[0] if bound else None
+            start_of(value),
+            stop_of(value),
+            value,
+            True,
+            count[0] if count else None,
+            bound[0] if bound else None,
         )
 
     def using(self, target: Any, *rest: Any) -> skript_tree.Using:
         """A helper symbol."""
-        value = _parts(rest)[-1]
+        value = nodes_of(rest)[-1]
         if isinstance(target, Pair):
-            target = skript_tree.Named(_start(target), _stop(target), str(target[0]))
-        return skript_tree.Using(_start(target), _stop(value), target, value)
+            target = skript_tree.Named(start_of(target), stop_of(target), str(target[0]))
+        return skript_tree.Using(start_of(target), stop_of(value), target, value)
 
     def assertion(self, condition: Any, *rest: Any) -> skript_tree.Assertion:
         """A condition."""
-        given = _parts(rest)
+        given = nodes_of(rest)
         text, shown = given if given else (None, [])
         message = text.value if text else ""
-        return skript_tree.Assertion(_start(condition), _stop(condition), condition, message, shown)
+        return skript_tree.Assertion(start_of(condition), stop_of(condition), condition, message, shown)
 
     def append_labelled(self, items: list[Any], _: Token, label: Any, __: Token, value: Any) -> list[Any]:
         """A value with a label."""
@@ -167,11 +127,11 @@ class SkriptBuilder(Transformer):
 
     def text(self, token: Token) -> skript_tree.Value:
         """A text."""
-        return skript_tree.Value(_start(token), _stop(token), _ESCAPED.sub(r"\1", str(token)[1:-1]))
+        return skript_tree.Value(start_of(token), stop_of(token), _ESCAPED.sub(r"\1", str(token)[1:-1]))
 
     def longer_text(self, text: skript_tree.Value, token: Token) -> skript_tree.Value:
         """Two texts beside each other."""
-        return skript_tree.Value(text.start, _stop(token), f"{text.value}{self.text(token).value}")
+        return skript_tree.Value(text.start, stop_of(token), f"{text.value}{self.text(token).value}")
 
     def unrolled(
         self, _: Token, __: Token, ___: Token, name: Token, ____: Token, count: Any, *_____: Any
@@ -192,34 +152,34 @@ class SkriptBuilder(Transformer):
         """An equation of `@lower`."""
         unrolled, named, target, operator, value, bounds, condition, last = parts
         return skript_tree.Formula(
-            _start(target), _stop(last), unrolled, named, target, str(operator), value, bounds, condition
+            start_of(target), stop_of(last), unrolled, named, target, str(operator), value, bounds, condition
         )
 
     plain_formula = formula
 
     def component(self, targets: list[Any], _: Token, right: Any, last: Token) -> skript_tree.Component:
         """A line of `@compose`."""
-        return skript_tree.Component(_start(targets[0]), _stop(last), targets, right)
+        return skript_tree.Component(start_of(targets[0]), stop_of(last), targets, right)
 
     def target(self, name: Pair) -> skript_tree.Target:
         """A name."""
-        return skript_tree.Target(_start(name), _stop(name), str(name[0]))
+        return skript_tree.Target(start_of(name), stop_of(name), str(name[0]))
 
     def packed_target(self, name: Pair, *_: Any) -> skript_tree.Target:
         """A name of a pack."""
-        return skript_tree.Target(_start(name), _stop(name), str(name[0]), True)
+        return skript_tree.Target(start_of(name), stop_of(name), str(name[0]), True)
 
     def typed_target(self, name: Pair, _: Token, kind: skript_tree.Typed) -> skript_tree.Target:
         """A name with its type."""
-        return skript_tree.Target(_start(name), _stop(name), str(name[0]), kind.packed)
+        return skript_tree.Target(start_of(name), stop_of(name), str(name[0]), kind.packed)
 
     def target_items(self, first: Token, items: list[Any], last: Token) -> skript_tree.Target:
         """Names for the items of a pack."""
-        return skript_tree.Target(_start(first), _stop(last), "", False, items)
+        return skript_tree.Target(start_of(first), stop_of(last), "", False, items)
 
     def omitted(self, token: Token) -> skript_tree.Omitted:
         """`~`"""
-        return skript_tree.Omitted(_start(token), _stop(token))
+        return skript_tree.Omitted(start_of(token), stop_of(token))
 
     def step(self, value: Any) -> skript_tree.Step:
         """An invocation or a value."""
@@ -233,11 +193,11 @@ class SkriptBuilder(Transformer):
         self, first: Token, components: Any, _: Token, values: Any, __: Token, last: Token
     ) -> skript_tree.Scope:
         """A block that yields."""
-        return skript_tree.Scope(_start(first), _stop(last), components, values)
+        return skript_tree.Scope(start_of(first), stop_of(last), components, values)
 
     def branch(self, first: Token, condition: Any, _: Token, yes: Any, no: Any) -> skript_tree.Branch:
         """A branch."""
-        return skript_tree.Branch(_start(first), no.stop, condition, yes, no)
+        return skript_tree.Branch(start_of(first), no.stop, condition, yes, no)
 
     elif_ = branch
 
@@ -247,12 +207,12 @@ class SkriptBuilder(Transformer):
 
     def carried_item(self, name: Pair, *rest: Any) -> Pair:
         """A value that goes from step to step."""
-        *kind, value = _parts(rest)
+        *kind, value = nodes_of(rest)
         return Pair((str(name[0]), kind[0] if kind else None, value))
 
     def iterations(self, _: Token, __: Token, *rest: Any) -> Pair:
         """The index and the count of a loop."""
-        given = _parts(rest)
+        given = nodes_of(rest)
         names = [t for t in rest if isinstance(t, Token) and t.type == "NAME"]
         return Pair((str(names[0]) if names else "", given[0] if given else None))
 
@@ -261,7 +221,7 @@ class SkriptBuilder(Transformer):
         carried, scanned, before, word, iterations, body, after = parts
         index, count = iterations or ("", None)
         tested = before is not None or after is not None
-        return skript_tree.Loop(_start(word), body.stop, carried, scanned, index, count, body, tested)
+        return skript_tree.Loop(start_of(word), body.stop, carried, scanned, index, count, body, tested)
 
     def loop_without_test(self, carried: Any, scanned: Any, *rest: Any) -> skript_tree.Loop:
         """A loop that nothing is tested before."""
@@ -282,11 +242,11 @@ class SkriptBuilder(Transformer):
 
     def fold(self, x: Any, operator: Token, dots: Token) -> skript_tree.Fold:
         """A fold."""
-        return skript_tree.Fold(x.start, _stop(dots), str(operator), x, len(dots) == 3)
+        return skript_tree.Fold(x.start, stop_of(dots), str(operator), x, len(dots) == 3)
 
     def unary(self, operator: Token, x: Any) -> skript_tree.Prefix:
         """An operator before its operand."""
-        return skript_tree.Prefix(_start(operator), x.stop, str(operator), x)
+        return skript_tree.Prefix(start_of(operator), x.stop, str(operator), x)
 
     def substitute(self, indexed: Any, _: Token, value: Any) -> skript_tree.Substitute:
         """`x[i] <- v`"""
@@ -296,29 +256,24 @@ class SkriptBuilder(Transformer):
 
     def index(self, x: Any, _: Token, index: Any, last: Token) -> skript_tree.Index:
         """`x[i]`"""
-        return skript_tree.Index(x.start, _stop(last), x, index)
+        return skript_tree.Index(x.start, stop_of(last), x, index)
 
     def no_indices(self, x: Any, _: Token, last: Token) -> skript_tree.Access:
         """`x[]`"""
-        return skript_tree.Access(x.start, _stop(last), x, [])
+        return skript_tree.Access(x.start, stop_of(last), x, [])
 
     def access(self, x: Any, _: Token, first: Any, *rest: Any) -> skript_tree.Access:
         """`x[i, j]`"""
         more = next((r for r in rest if isinstance(r, list)), [])
-        return skript_tree.Access(x.start, _stop(rest[-1]), x, [first, *more])
+        return skript_tree.Access(x.start, stop_of(rest[-1]), x, [first, *more])
 
     def integer(self, token: Token) -> skript_tree.Value:
         """A whole number."""
-        return self._number(token, int)
+        return skript_tree.Value(start_of(token), stop_of(token), number_of(token, int))
 
     def real(self, token: Token) -> skript_tree.Value:
         """A number with a point or an exponent."""
-        return self._number(token, float)
-
-    def _number(self, token: Token, of: Any) -> skript_tree.Value:
-        if len(token) > MOST_DIGITS:
-            raise Refused(f"a number of {len(token)} characters; {MOST_DIGITS} are read", token)
-        return skript_tree.Value(_start(token), _stop(token), of(token))
+        return skript_tree.Value(start_of(token), stop_of(token), number_of(token, float))
 
     def text_literal(self, text: skript_tree.Value) -> skript_tree.Value:
         """A text as a value."""
@@ -326,15 +281,15 @@ class SkriptBuilder(Transformer):
 
     def truth(self, token: Token) -> skript_tree.Value:
         """true or false."""
-        return skript_tree.Value(_start(token), _stop(token), token == "true")
+        return skript_tree.Value(start_of(token), stop_of(token), token == "true")
 
     def infinite(self, token: Token) -> skript_tree.Value:
         """inf"""
-        return skript_tree.Value(_start(token), _stop(token), float("inf"))
+        return skript_tree.Value(start_of(token), stop_of(token), float("inf"))
 
     def pi(self, token: Token) -> skript_tree.Value:
         """pi"""
-        return skript_tree.Value(_start(token), _stop(token), 3.141592653589793)
+        return skript_tree.Value(start_of(token), stop_of(token), 3.141592653589793)
 
     def name(self, named: skript_tree.Named) -> skript_tree.Named:
         """A name."""
@@ -346,42 +301,42 @@ class SkriptBuilder(Transformer):
 
     def zip(self, first: Token, x: Any, _: Token, more: list[Any], last: Token) -> skript_tree.Zip:
         """Packs whose items are taken in turn."""
-        return skript_tree.Zip(_start(first), _stop(last), [x, *more])
+        return skript_tree.Zip(start_of(first), stop_of(last), [x, *more])
 
     def bounded(self, first: Token, index: Any, *rest: Any) -> skript_tree.Bounded:
         """An index that may be outside."""
-        low, high = _parts(rest) or (None, None)
-        return skript_tree.Bounded(_start(first), _stop(rest[-1]), index, low, high)
+        low, high = nodes_of(rest) or (None, None)
+        return skript_tree.Bounded(start_of(first), stop_of(rest[-1]), index, low, high)
 
     def call_type(self, name: Token, *rest: Any) -> skript_tree.Invocation:
         """A conversion."""
-        return skript_tree.Invocation(_start(name), _stop(rest[-1]), str(name), [], {}, _parts(rest))
+        return skript_tree.Invocation(start_of(name), stop_of(rest[-1]), str(name), [], {}, nodes_of(rest))
 
     def call(self, name: skript_tree.Named, types: list[str], *rest: Any) -> skript_tree.Invocation:
         """An invocation."""
         brace = isinstance(rest[0], Token) and rest[0] == "{"
-        given = _parts(rest)
+        given = nodes_of(rest)
         arguments = given[1] if brace and len(given) > 1 else [] if brace else given[0]
         named = dict(given[0]) if brace else {}
-        return skript_tree.Invocation(name.start, _stop(rest[-1]), name.name, types, named, arguments)
+        return skript_tree.Invocation(name.start, stop_of(rest[-1]), name.name, types, named, arguments)
 
     def no_items(self, first: Token, last: Token) -> skript_tree.ItemList:
         """`[]`"""
-        return skript_tree.ItemList(_start(first), _stop(last), [])
+        return skript_tree.ItemList(start_of(first), stop_of(last), [])
 
     def list(self, first: Token, items: list[Any], last: Token) -> skript_tree.ItemList:
         """`[a, b]`"""
-        return skript_tree.ItemList(_start(first), _stop(last), items)
+        return skript_tree.ItemList(start_of(first), stop_of(last), items)
 
     def expand(self, x: Any, dots: Token, count: Any) -> skript_tree.Expand:
         """`x..`"""
-        return skript_tree.Expand(x.start, _stop(dots), x, count[0] if count else None)
+        return skript_tree.Expand(x.start, stop_of(dots), x, count[0] if count else None)
 
     def range(self, first: Any, colon: Token, last: Any, *rest: Any) -> skript_tree.Range:
         """`a:b:c`"""
         step = rest[1] if rest else None
-        start = first.start if first else _start(colon)
-        stop = next((p.stop for p in (step, last) if p), _stop(colon))
+        start = first.start if first else start_of(colon)
+        stop = next((p.stop for p in (step, last) if p), stop_of(colon))
         return skript_tree.Range(start, stop, first, last, step)
 
     def generics(self, token: Token) -> list[str]:
@@ -390,11 +345,11 @@ class SkriptBuilder(Transformer):
 
     def qualified(self, token: Token) -> skript_tree.Named:
         """A name."""
-        return skript_tree.Named(_start(token), _stop(token), str(token))
+        return skript_tree.Named(start_of(token), stop_of(token), str(token))
 
     def longer_name(self, first: skript_tree.Named, _: Token, name: Pair) -> skript_tree.Named:
         """A name with a member."""
-        return skript_tree.Named(first.start, _stop(name), f"{first.name}.{name[0]}")
+        return skript_tree.Named(first.start, stop_of(name), f"{first.name}.{name[0]}")
 
 
 setattr(SkriptBuilder, "elif", SkriptBuilder.elif_)

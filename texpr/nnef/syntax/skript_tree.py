@@ -5,22 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from texpr.nnef.syntax.text_builder import TextNode
 from texpr.support.source import Source, Span
 
 DEEPEST = 100
 """Nesting depth of expressions."""
 
 
-@dataclass(slots=True, eq=False)
-class Part:
-    """A part of a text.
+class Part(TextNode):
+    """A part of a text."""
 
-    Attributes:
-        start, stop: characters of the source.
-    """
+    __slots__ = ()
 
-    start: int
-    stop: int
+    deepest = DEEPEST
 
 
 @dataclass(slots=True, eq=False)
@@ -324,6 +321,8 @@ class Operator(Part):
         blocks: by their names, without `@`.
         module: the name of its file.
     """
+
+    deepest = DEEPEST + 1  # what stands in it was measured
 
     name: str
     blocks: dict[str, list[Any]]

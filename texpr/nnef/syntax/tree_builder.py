@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from lark import Token, Transformer, v_args
+from lark import Token, v_args
 
 from texpr.nnef.syntax.graph_tree import (
-    DEEPEST,
     Assignment,
     Binary,
     Call,
@@ -20,51 +19,19 @@ from texpr.nnef.syntax.graph_tree import (
     Items,
     Literal,
     Name,
-    Node,
     Part,
     Subscript,
     Unary,
 )
+from texpr.nnef.syntax.text_builder import Pair, Refused, TextBuilder, number_of, start_of, stop_of
 from texpr.support.source import Source, Span
 
-MOST_DIGITS = 400
-"""Of a number."""
 _UNKNOWN = Source("", "")
 
 
-class Refused(Exception):
-    """A text that parses and means nothing."""
-
-    def __init__(self, message: str, at: Any, help: str = "") -> None:  # noqa: A002
-        super().__init__(message)
-        self.message, self.help = message, help
-        self.start, self.stop = _start(at), _stop(at)
-
-
 @v_args(inline=True)
-class TreeBuilder(Transformer):
+class TreeBuilder(TextBuilder):
     """A method for each alternative of the grammar. All tokens are among the arguments."""
-
-    def none(self, *_: Any) -> list[Any]:
-        """Nothing, or a token in brackets."""
-        return []
-
-    def absent(self, *_: Any) -> None:
-        """Nothing, where a part is absent."""
-
-    def first(self, *parts: Any) -> Any:
-        """The part that is no token, else the first one."""
-        return next((p for p in parts if not isinstance(p, Token)), parts[0])
-
-    def one(self, item: Any) -> list[Any]:
-        """A list of one."""
-        return [item]
-
-    def append(self, items: list[Any], *more: Any) -> list[Any]:
-        """A longer list: behind it a token, or tokens around a part."""
-        parts = [p for p in more if not isinstance(p, Token)] or [p for p in more if p.type == "NAME"]
-        items.append(parts[0])
-        return items
 
     def document(self, version: Any, extensions: Any, fragments: Any, graph: Graph) -> Document:
         """A whole file."""
@@ -131,7 +98,7 @@ class TreeBuilder(Transformer):
             [*map(str, inputs)],
             [*map(str, outputs)],
             body,
-            Span(_UNKNOWN, _start(name), _stop(name)),
+            Span(_UNKNOWN, start_of(name), stop_of(name)),
         )
 
     def assignment(self, target: Any, _: Token, value: Any, __: Token) -> Assignment:
@@ -140,56 +107,54 @@ class TreeBuilder(Transformer):
 
     def bare_tuple(self, first: Any, _: Token, more: list[Any]) -> Items:
         """Targets without brackets."""
-        return _made(Items(first.start, more[-1].stop, [first, *more], True), *more)
+        return Items(first.start, more[-1].stop, [first, *more], True)
 
     def name(self, token: Token) -> Name:
         """A name."""
-        return Name(_start(token), _stop(token), str(token))
+        return Name(start_of(token), stop_of(token), str(token))
 
     def number(self, token: Token) -> Literal:
         """A number: an integer without a dot and an exponent."""
-        if len(token) > MOST_DIGITS:
-            raise Refused(f"a number of {len(token)} characters; {MOST_DIGITS} are read", token)
-        value = float(token) if any(c in token for c in ".eE") else int(token)
-        return Literal(_start(token), _stop(token), value)
+        value = number_of(token, float if any(c in token for c in ".eE") else int)
+        return Literal(start_of(token), stop_of(token), value)
 
     def text(self, token: Token) -> Literal:
         """A text in quotes."""
-        return Literal(_start(token), _stop(token), str(token[1:-1]))
+        return Literal(start_of(token), stop_of(token), str(token[1:-1]))
 
     def truth(self, token: Token) -> Literal:
         """true or false."""
-        return Literal(_start(token), _stop(token), token == "true")
+        return Literal(start_of(token), stop_of(token), token == "true")
 
     def no_items(self, first: Token, last: Token) -> Items:
         """An empty array."""
-        return Items(_start(first), _stop(last), [])
+        return Items(start_of(first), stop_of(last), [])
 
     def array(self, first: Token, items: list[Any], last: Token) -> Items:
         """An array."""
-        return _made(Items(_start(first), _stop(last), items), *items)
+        return Items(start_of(first), stop_of(last), items)
 
     def tuple(self, first: Token, items: list[Any], last: Token) -> Items:
         """Targets in round brackets."""
-        return _made(Items(_start(first), _stop(last), items, True), *items)
+        return Items(start_of(first), stop_of(last), items, True)
 
     def longer_tuple(self, first: Token, item: Any, _: Token, items: list[Any], last: Token) -> Items:
         """A tuple of two or more."""
-        return _made(Items(_start(first), _stop(last), [item, *items], True), item, *items)
+        return Items(start_of(first), stop_of(last), [item, *items], True)
 
     def choice(self, yes: Any, _: Token, condition: Any, __: Token, no: Any) -> Choice:
         """`yes if condition else no`."""
-        return _made(Choice(yes.start, no.stop, yes, condition, no), yes, condition, no)
+        return Choice(yes.start, no.stop, yes, condition, no)
 
     def binary(self, x: Any, operator: Token, y: Any) -> Binary:
         """An operator between two operands."""
-        return _made(Binary(x.start, y.stop, str(operator), x, y), x, y)
+        return Binary(x.start, y.stop, str(operator), x, y)
 
     less = greater = binary
 
     def unary(self, operator: Token, x: Any) -> Unary:
         """An operator before its operand."""
-        return _made(Unary(_start(operator), x.stop, str(operator), x), x)
+        return Unary(start_of(operator), x.stop, str(operator), x)
 
     def comprehension(self, *parts: Any) -> Comprehension:
         """An array, item by item."""
@@ -203,28 +168,27 @@ class TreeBuilder(Transformer):
 
     def _each(self, first: Token, iterators: Any, condition: Any, result: Any, last: Token) -> Comprehension:
         names, sources = [str(n) for n, _ in iterators], [s for _, s in iterators]
-        found = Comprehension(_start(first), _stop(last), names, sources, condition, result)
-        return _made(found, *sources, *([condition] if condition else []), result)
+        return Comprehension(start_of(first), stop_of(last), names, sources, condition, result)
 
     def iterator(self, name: Token, _: Token, source: Any) -> Any:
         """A name and what it goes through."""
-        return _Pair((name, source))
+        return Pair((name, source))
 
     def subscript(self, of: Any, _: Token, index: Any, last: Token) -> Subscript:
         """An item of an array."""
-        return _made(Subscript(of.start, _stop(last), of, index), of, index)
+        return Subscript(of.start, stop_of(last), of, index)
 
     def part(self, of: Any, _: Token, low: Any, __: Token, high: Any, last: Token) -> Part:
         """Some items of an array."""
-        return _made(Part(of.start, _stop(last), of, low, high), *(n for n in (of, low, high) if n))
+        return Part(of.start, stop_of(last), of, low, high)
 
     def argument(self, value: Any) -> Any:
         """An argument by position."""
-        return _Pair((None, value))
+        return Pair((None, value))
 
     def named_argument(self, name: Token, _: Token, value: Any) -> Any:
         """An argument by name."""
-        return _Pair((name, value))
+        return Pair((name, value))
 
     def call(self, name: Token, _: Token, arguments: list[Any], last: Token) -> Call:
         """A call of an operation."""
@@ -241,31 +205,4 @@ class TreeBuilder(Transformer):
             else:
                 named[str(key)] = value
         generic = kind.strip(" \t>?=")
-        found = Call(_start(name), _stop(last), word.strip(), generic, given, named)
-        return _made(found, *given, *named.values())
-
-
-class _Pair(tuple):
-    """A tuple that is no token."""
-
-
-def _made(node: Any, *parts: Node) -> Any:
-    """A node that knows its depth.
-
-    Raises:
-        Refused: it is nested too deep.
-    """
-    node.depth = 1 + max((p.depth for p in parts), default=0)
-    if node.depth > DEEPEST:
-        raise Refused(
-            f"nesting deeper than {DEEPEST}", node, "give parts of the expression names of their own"
-        )
-    return node
-
-
-def _start(at: Any) -> int:
-    return (at.start_pos or 0) if isinstance(at, Token) else at.start
-
-
-def _stop(at: Any) -> int:
-    return (at.end_pos or 0) if isinstance(at, Token) else at.stop
+        return Call(start_of(name), stop_of(last), word.strip(), generic, given, named)
