@@ -8,6 +8,13 @@ NO_SYNC = (
     "`nn.Trainer(..., accumulate=4)` sends gradients once per update; in a loop of one's own they add up in "
     "`grad` until you call `comm.allreduce`"
 )
+_NO_GPUS = 'arrays of several processes lie on CPUs, not on GPUs: `dist.init("mpi")` or `dist.init("gloo")`'
+_NO_SERVERS = (
+    "there are no parameter servers and no remote calls: gradients are reduced over all ranks, "
+    "`nn.Trainer(..., comm=comm)`"
+)
+_WHOLE = "every rank holds all parameters; examples/split_layers.py splits layers over ranks by hand"
+_FIXED = "a world keeps its size; `python -m texpr launch --restarts 3` goes on from the last checkpoint"
 CALLS = {
     **meant("comm.allreduce(a)", "all_reduce", "Allreduce", "reduce", "grouped_allreduce"),
     **meant("comm.allgather(a)", "all_gather", "gather", "Allgather", "all_gather_into_tensor"),
@@ -62,24 +69,23 @@ MODULE = {
     **meant('comm.allreduce(a, op="sum")', "ReduceOp", "Sum", "Average"),
     **meant("python -m texpr launch -n 4 train.py", "run", "launch", "spawn", "torchrun"),
     **said("ranks that have no batch left send zeros by themselves", "Join", "join"),
-    **said(
-        'arrays of several processes lie on CPUs, not on GPUs: `dist.init("mpi")` or `dist.init("gloo")`',
-        *("nccl", "nccl4py", "NCCLCommunicator"),
-    ),
-    **said(
-        "there are no parameter servers and no remote calls: gradients are reduced over all ranks, "
-        "`nn.Trainer(..., comm=comm)`",
-        *("rpc", "grpc", "ParameterServer", "ParameterServerStrategy"),
-    ),
+    **said(_NO_GPUS, "nccl", "nccl4py", "NCCLCommunicator"),
+    **said(_NO_SERVERS, "rpc", "grpc", "ParameterServer", "ParameterServerStrategy"),
     **meant("nn.data.DataLoader(..., shard=comm)", "DistributedSampler", "scatter_dataset"),
     **said(
-        "every rank holds all parameters; examples/split_layers.py splits layers over ranks by hand",
-        *("FullyShardedDataParallel", "FSDP", "fully_shard", "DeviceMesh", "ZeroRedundancyOptimizer"),
+        _WHOLE, "FullyShardedDataParallel", "FSDP", "fully_shard", "DeviceMesh", "ZeroRedundancyOptimizer"
     ),
-    **said(
-        "a world keeps its size; `python -m texpr launch --restarts 3` goes on from the last checkpoint",
-        "elastic",
-        "run_elastic",
-    ),
+    **said(_FIXED, "elastic", "run_elastic"),
     **said("processes that end leave MPI by themselves", "destroy_process_group", "shutdown", "finalize"),
 }
+BACKENDS = {
+    **said(_NO_GPUS, "nccl", "nccl4py", "rccl", "ucc", "cuda"),
+    **said(_FIXED, "elastic"),
+    **said(_WHOLE, "fsdp", "zero", "deepspeed"),
+    **said(
+        'arrays move by MPI, `dist.init()`, or by torch\'s gloo, `dist.init("gloo")`',
+        *("grpc", "tcp", "horovod", "ray", "dask", "jax"),
+    ),
+    **said(_NO_SERVERS, "ps", "parameter_server", "parameter-server"),
+}
+"""Of `dist.init`, in small letters."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from texpr.distributed.communicator import HALF_AN_HOUR, Communicator, seconds
 from texpr.distributed.core_shares import use_own_share
+from texpr.distributed.elsewhere_names import BACKENDS
 from texpr.distributed.gloo_communicator import GlooCommunicator
 from texpr.distributed.mpi_communicator import MPICommunicator
 from texpr.distributed.rank_checks import DistributedError
@@ -18,25 +19,6 @@ _LAUNCHED = ("OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE", "MPI_L
 """Variables that an MPI launcher gives its processes: Open MPI, PMIx (Slurm), Hydra (MPICH, Intel)."""
 _SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS")
 """Variables that say how many processes were started: Open MPI, Hydra, Slurm."""
-_NOT_THERE = {
-    **dict.fromkeys(
-        ("nccl", "nccl4py", "rccl", "ucc", "cuda"),
-        'arrays of several processes lie on CPUs, not on GPUs: train on CPUs by "mpi" or "gloo"',
-    ),
-    "elastic": "a world keeps its size; `texpr launch --restarts 3` goes on from the last checkpoint",
-    **dict.fromkeys(
-        ("fsdp", "zero", "deepspeed"),
-        "every rank holds all parameters; examples/split_layers.py splits layers over ranks by hand",
-    ),
-    **dict.fromkeys(
-        ("grpc", "tcp", "horovod", "ray", "dask", "jax"),
-        'arrays move by MPI, dist.init(), or by torch\'s gloo, dist.init("gloo")',
-    ),
-    **dict.fromkeys(
-        ("ps", "parameter_server", "parameter-server"),
-        "there are no parameter servers: gradients are reduced over all ranks, nn.Trainer(..., comm=comm)",
-    ),
-}
 _current: Communicator | None = None
 
 
@@ -96,7 +78,7 @@ def _made(backend: Any, given: float | None) -> Communicator:
     raise CallError(
         f'dist.init: there is no backend {backend!r}, expected "mpi", "gloo" or a communicator',
         code="arguments",
-        help=_NOT_THERE.get(name, ""),
+        help=BACKENDS.get(name, ""),
     )
 
 
