@@ -153,3 +153,18 @@ def test_trees_that_are_none():
             run("TreeEnsembleRegressor", [X], 3, domain=ML, **bad)
     with pytest.raises(tx.CallError, match="have different lengths"):
         run("TreeEnsembleRegressor", [X], 3, domain=ML, **{**forest(), "nodes_values": [0.0]})
+
+
+@pytest.mark.parametrize(
+    ("targets", "error", "words"),
+    [
+        (1 << 40, tx.ResourceError, r"has 8 \* 1099511627776 elements; the limit is constants of"),
+        (0, tx.CallError, "n_targets is 0; 1 or more are read"),
+    ],
+)
+def test_targets_have_a_limit(targets, error, words):
+    given = forest() | {"n_targets": targets}
+    if not targets:
+        given = {k: v for k, v in given.items() if not k.startswith("target_")}
+    with pytest.raises(error, match=words):
+        run("TreeEnsembleRegressor", [X], 3, domain=ML, **given)

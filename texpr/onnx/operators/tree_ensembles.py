@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from texpr import ops
-from texpr.ir.dtypes import F32, numpy_dtype
+from texpr.ir.dtypes import F32, F64, numpy_dtype
 from texpr.onnx.converters import converter
 from texpr.onnx.graph_conversion import Node, evaluated
 from texpr.onnx.operator_definitions import each, written
+from texpr.onnx.operators.ml import ML, table
 from texpr.onnx.text_values import Texts
-from texpr.onnx.values import Known
+from texpr.onnx.validation import refuse_large
 from texpr.support.frozen_dataclass import frozen
 
 _MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ")
@@ -80,6 +81,19 @@ class _Trees:
         return steps
 
 
+def _unweighted(node: Node, count: int, targets: int) -> tuple[np.ndarray, np.ndarray]:
+    """Leaves without weights: the weights for each target, and which there are.
+
+    Raises:
+        CallError: there is no target.
+        ResourceError: the tables are larger than constants may be.
+    """
+    if targets < 1:
+        raise node.refuse(f"n_targets is {targets}; 1 or more are read")
+    refuse_large(node.op, [count, targets], F64, True)
+    return np.zeros((count, targets)), np.zeros((count, targets), bool)
+
+
 def _walked(node: Node, x: Any, trees: _Trees, aggregate: str) -> Any:
     """The combined weights of the leaves that each row comes to."""
     t = x.dtype
@@ -97,19 +111,16 @@ def _walked(node: Node, x: Any, trees: _Trees, aggregate: str) -> Any:
     test = next(iter(tests.values())) if len(tests) == 1 else test
     if any(trees.missing):
         test = f"(isnan({value}) and missing[{here} | clamp] == 1 or {test})"
-    tables = [
-        Known.of(np.array(v, np.int64))
+    root, feature, mode, missing, yes, no = (
+        table(node, np.array(v, np.int64))
         for v in (trees.roots, trees.feature, trees.mode, trees.missing, trees.yes, trees.no)
-    ]
-    split = Known.of(np.array(trees.split, numpy_dtype(t)))
-    root, feature, mode, missing, yes, no = map(node.run.tensor, tables)
+    )
+    split = table(node, np.array(trees.split, numpy_dtype(t)))
     at = written(_DESCEND.replace("TEST", test))(
-        x, root, feature, node.run.tensor(split), mode, missing, yes, no, D=trees.depth(node)
+        x, root, feature, split, mode, missing, yes, no, D=trees.depth(node)
     )
-    weights = node.run.tensor(Known.of(trees.weights.astype(numpy_dtype(t))))
-    return written(_LEAVES.replace("RESULT", _RESULTS[aggregate]))(
-        at, weights, node.run.tensor(Known.of(trees.has))
-    )
+    weights = table(node, trees.weights.astype(numpy_dtype(t)))
+    return written(_LEAVES.replace("RESULT", _RESULTS[aggregate]))(at, weights, table(node, trees.has))
 
 
 def transformed(node: Node, scores: Any, name: str) -> Any:
@@ -132,7 +143,7 @@ def labelled(node: Node, scores: Any, labels: list[int]) -> Any:
         "op labelled<T: num>(S: T[N, C], L: i64[C]) -> Y: i64[N] { k[n] = argmax(c in 0..C: S[n, c]) "
         "Y[n] = L[k[n] | clamp] }"
     )
-    return written(text)(scores, node.run.tensor(Known.of(np.array(labels, np.int64))))
+    return written(text)(scores, table(node, np.array(labels, np.int64)))
 
 
 def named(node: Node, labels: Any, words: Sequence[str]) -> Any:
@@ -152,7 +163,7 @@ def named(node: Node, labels: Any, words: Sequence[str]) -> Any:
     return Texts(np.array(words, object)[places])
 
 
-@converter("TreeEnsemble", domain="ai.onnx.ml")
+@converter("TreeEnsemble", domain=ML)
 def _ensemble(node: Node, x: Any) -> Any:
     mode = [int(v) for v in np.ravel(node.attr("nodes_modes").numbers())]
     split, leaves = (np.ravel(node.attr(n).numbers()) for n in ("nodes_splits", "leaf_weights"))
@@ -167,7 +178,7 @@ def _ensemble(node: Node, x: Any) -> Any:
         raise node.refuse("its lists of nodes, or of leaves, have different lengths")
     if any(not 0 <= k < targets for k in ids) or any(not 0 <= m <= _MEMBER for m in mode):
         raise node.refuse(f"targets are {sorted(set(ids))} of {targets}, modes {sorted(set(mode))}")
-    weights, has = np.zeros((count + len(ids), targets)), np.zeros((count + len(ids), targets), bool)
+    weights, has = _unweighted(node, count + len(ids), targets)
     weights[count + np.arange(len(ids)), ids], has[count + np.arange(len(ids)), ids] = leaves, True
     yes, no = (
         [k + count * leaf for k, leaf in zip(columns[f"{side}nodeids"], columns[f"{side}leafs"])]
@@ -270,7 +281,7 @@ class _Forest:
             [k if leaf[k] else place.get((keys[k][0], child), -1) for k, child in enumerate(way)]
             for way in children
         )
-        weights, has = np.zeros((count, targets)), np.zeros((count, targets), bool)
+        weights, has = _unweighted(node, count, targets)
         for end, k, value in zip(ends, ids, values):
             weights[place[end], k] += value
             has[place[end], k] = True
@@ -289,17 +300,17 @@ class _Forest:
         found = _walked(node, given, self.trees, aggregate)
         if not self.base:
             return found
-        return found + node.run.tensor(Known.of(np.array(self.base, numpy_dtype(given.dtype))))
+        return found + table(node, np.array(self.base, numpy_dtype(given.dtype)))
 
 
-@converter("TreeEnsembleRegressor", domain="ai.onnx.ml")
+@converter("TreeEnsembleRegressor", domain=ML)
 def _regressor(node: Node, x: Any) -> Any:
     aggregate = node.word("aggregate_function", "SUM", "AVERAGE", "MIN", "MAX")
     found = _Forest.of(node, "target", node.attr("n_targets", 1)).scores(node, x, aggregate)
     return transformed(node, found, node.word("post_transform", *TRANSFORMS)).astype(F32.name)
 
 
-@converter("TreeEnsembleClassifier", domain="ai.onnx.ml")
+@converter("TreeEnsembleClassifier", domain=ML)
 def _classifier(node: Node, x: Any) -> Any:
     words, transform = node.attr("classlabels_strings") or [], node.word("post_transform", *TRANSFORMS)
     labels = list(range(len(words))) if len(words) > 1 else node.attr("classlabels_int64s") or []
