@@ -167,10 +167,7 @@ class Emitter(ParallelLoops):
 
     def _vector(self, loop: For) -> None:
         lanes = integer(loop.extent)
-        assert lanes is not None, "a vector loop has a constant extent"
-        if lanes == 1:
-            self._serial(loop, constant(0, I64), constant(1, I64))
-            return
+        assert lanes is not None and lanes > 1, "a vector loop has several lanes, a constant number of them"
         self.lane, self.lanes, self.lane_values = loop.var, lanes, iota(I64, lanes)
         self.statements(loop.body)
         self.lane, self.lanes, self.lane_values = None, 0, None
