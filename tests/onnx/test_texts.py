@@ -69,6 +69,8 @@ def test_labels_of_texts():
     assert model(np.array([1, 2, 5])).tolist() == ["u", "v", "_Unused"]
     model = loaded("CategoryMapper", [("x", TEXT)], [("y", 7)], ML, 1, cats_strings=["a"], cats_int64s=[5])
     assert model(np.array(["a", "b"])).tolist() == [5, -1]
+    model = loaded("CategoryMapper", [("x", 7)], [("y", TEXT)], ML, 1, cats_strings=["a"], cats_int64s=[5])
+    assert model(np.array([5, 6])).tolist() == ["a", "_Unused"]
     model = loaded("OneHotEncoder", [("x", TEXT)], [("y", 1)], ML, 1, cats_strings=["a", "b"])
     assert model(np.array(["b", "q"])).tolist() == [[0, 1], [0, 0]]
 

@@ -29,6 +29,17 @@ def numbers(node: Node, name: str, t: DType = F32) -> np.ndarray:
     return np.array(node.attr(name) or [], np.float64).astype(numpy_dtype(t))
 
 
+def matrix(node: Node, x: Any) -> Any:
+    """Rows of features as floats.
+
+    Raises:
+        CallError: another number of axes.
+    """
+    if x.ndim not in (1, 2):
+        raise node.refuse(f"rows of features have 1 or 2 axes, and the shape is {list(x.shape)}")
+    return floats(x) if x.ndim == 2 else floats(x).reshape(1, -1)
+
+
 def table(node: Node, values: Any) -> Any:
     """An array as a tensor of the program."""
     return node.run.tensor(Known.of(np.asarray(values)))
@@ -95,10 +106,7 @@ _NORMS = {
 
 @converter("Normalizer", domain=ML)
 def _normalize(node: Node, x: Any) -> Any:
-    norm = node.word("norm", *_NORMS)
-    rows = floats(x) if x.ndim == 2 else floats(x).reshape(1, -1)
-    if x.ndim not in (1, 2):
-        raise node.refuse(f"rows have 1 or 2 axes, and the shape is {list(x.shape)}")
+    norm, rows = node.word("norm", *_NORMS), matrix(node, x)
     if rows.shape[1] == 0:
         return x.astype(F32.name)
     text = (
@@ -179,10 +187,21 @@ def _label_of_texts(node: Node, x: Any, keys: np.ndarray, values: np.ndarray, de
     given = x.array if isinstance(x, Texts) else node.known(0)
     if (given.dtype == object) != (keys.dtype == object):
         raise node.refuse("its keys are of another kind than its input")
-    names = dict(zip(keys.tolist(), values.tolist()))
+    names = dict(zip(keys.tolist(), values.tolist()))  # the last of equal keys counts
     found = np.empty(given.shape, values.dtype)
     found.ravel()[:] = [names.get(v, default) for v in given.ravel().tolist()]
     return Texts(found) if values.dtype == object else table(node, found)
+
+
+@converter("CategoryMapper", domain=ML, texts=True)
+def _category(node: Node, x: Any) -> Any:
+    words = np.array(node.attr("cats_strings") or [], object)
+    places = np.array(node.attr("cats_int64s") or [], np.int64)
+    if words.size != places.size:
+        raise node.refuse(f"{words.size} cats_strings and {places.size} cats_int64s")
+    if isinstance(x, Texts):
+        return _label_of_texts(node, x, words, places, node.attr("default_int64", -1))
+    return _label_of_texts(node, x, places, words, node.attr("default_string", "_Unused"))
 
 
 @converter("LabelEncoder", domain=ML, texts=True)

@@ -14,7 +14,7 @@ from texpr.ir.dtypes import F32, I64
 from texpr.onnx.converters import converter
 from texpr.onnx.graph_conversion import Node
 from texpr.onnx.operator_definitions import each, number, written
-from texpr.onnx.operators.ml import ML, floats, numbers, table
+from texpr.onnx.operators.ml import ML, matrix, numbers, table
 from texpr.onnx.operators.tree_ensembles import TRANSFORMS, labelled, named, transformed
 from texpr.onnx.validation import refuse_large
 
@@ -42,15 +42,10 @@ def above(scores: Any, threshold: float, then: int, orelse: int, column: int = 0
     return each("above", text, scores[:, column], result=I64)
 
 
-def _matrix(node: Node, x: Any) -> Any:
-    """Rows of features as floats.
-
-    Raises:
-        CallError: another number of axes.
-    """
-    if x.ndim not in (1, 2):
-        raise node.refuse(f"rows of features have 1 or 2 axes, and the shape is {list(x.shape)}")
-    return floats(x) if x.ndim == 2 else floats(x).reshape(1, -1)
+def _labels(node: Node) -> tuple[list[int], list[str]]:
+    """The labels of classes, and their texts, of which labels are the places."""
+    words = node.attr("classlabels_strings") or []
+    return list(range(len(words))) if words else node.attr("classlabels_ints") or [], words
 
 
 def _coefficients(node: Node, x: Any, rows: int) -> np.ndarray:
@@ -71,14 +66,13 @@ def _linear(node: Node, x: Any, rows: int) -> Any:
 
 @converter("LinearRegressor", domain=ML)
 def _regressor(node: Node, x: Any) -> Any:
-    found = _linear(node, _matrix(node, x), node.attr("targets", 1))
+    found = _linear(node, matrix(node, x), node.attr("targets", 1))
     return transformed(node, found, node.word("post_transform", *TRANSFORMS)).astype(F32.name)
 
 
 @converter("LinearClassifier", domain=ML)
 def _classifier(node: Node, x: Any) -> Any:
-    given, words = _matrix(node, x), node.attr("classlabels_strings") or []
-    labels = list(range(len(words))) if words else node.attr("classlabels_ints") or []
+    given, (labels, words) = matrix(node, x), _labels(node)
     count = len(node.attr("coefficients") or [])
     scores = _linear(node, given, count // max(given.shape[1], 1))
     if scores.shape[1] == 1 and len(labels) == 2:
@@ -129,7 +123,7 @@ def _support(node: Node, x: Any, count: int) -> Any:
 @converter("SVMRegressor", domain=ML)
 def _support_regressor(node: Node, x: Any) -> Any:
     node.word("post_transform", "NONE")
-    given, count, rho = _matrix(node, x), node.attr("n_supports", 0), numbers(node, "rho")
+    given, count, rho = matrix(node, x), node.attr("n_supports", 0), numbers(node, "rho")
     if rho.size != 1:
         raise node.refuse(f"rho has {rho.size} numbers, expected 1")
     if count:
@@ -147,8 +141,7 @@ def _support_regressor(node: Node, x: Any) -> Any:
 
 @converter("SVMClassifier", domain=ML)
 def _support_classifier(node: Node, x: Any) -> Any:
-    given, words = _matrix(node, x), node.attr("classlabels_strings") or []
-    labels = list(range(len(words))) if words else node.attr("classlabels_ints") or []
+    given, (labels, words) = matrix(node, x), _labels(node)
     counts, classes = node.attr("vectors_per_class") or [], max(len(labels), 1)
     transform = node.word("post_transform", *TRANSFORMS)
     coefficients = numbers(node, "coefficients", given.dtype)

@@ -58,18 +58,3 @@ def _split(node: Node, x: Any) -> Any:
         row[:] = [*part, *[""] * (longest - len(part))]
     counts = np.array([len(p) for p in parts], np.int64).reshape(x.shape)
     return Texts(found.reshape(*x.shape, longest)), Known.of(counts)
-
-
-@converter("CategoryMapper", domain="ai.onnx.ml", control=True, texts=True)
-def _category(node: Node, x: Any) -> Any:
-    words, numbers = node.attr("cats_strings") or [], node.attr("cats_int64s") or []
-    if len(words) != len(numbers):
-        raise node.refuse(f"{len(words)} cats_strings and {len(numbers)} cats_int64s")
-    if isinstance(x, Texts):
-        table, default = dict(zip(words, numbers)), node.attr("default_int64", -1)
-        return Known.of(np.array([table.get(v, default) for v in x.array.ravel()], np.int64).reshape(x.shape))
-    values, names = node.known(0), dict(zip(numbers, words))
-    default = node.attr("default_string", "_Unused")
-    found = np.empty(values.shape, object)
-    found.ravel()[:] = [names.get(int(v), default) for v in values.ravel()]
-    return Texts(found)
