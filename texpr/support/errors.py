@@ -110,7 +110,13 @@ class ParseError(Error):
 
 
 class CheckError(Error):
-    """The text parses but means nothing: names, shapes, dtypes, bounds, coverage."""
+    """The text parses but means nothing: names, shapes, dtypes, bounds, coverage.
+
+    Attributes:
+        holds: the comparison of sizes that makes it right, as its note says it; empty where none does.
+    """
+
+    holds: str = ""
 
 
 class CertificateWarning(RuntimeWarning):

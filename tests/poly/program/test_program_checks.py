@@ -24,7 +24,9 @@ def complaint(text: str) -> str:
     op = list(parse(text, "op.tx").ops.values())[-1]
     with pytest.raises(CheckError) as e:
         elaborate(op, {v.name: F32 for v in op.type_variables}, {})
-    return str(e.value)
+    said = str(e.value)
+    assert e.value.holds == said.partition("holds when  ")[2].partition("\n")[0]
+    return said
 
 
 PICTURES = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -36,7 +35,6 @@ _NAMES = {
 _MOST_RANK = 16
 _MOST_UNIFIED = 64
 _MOST_ADDED = 16
-_HOLDS = re.compile(r"holds when\s+(.+)$", re.MULTILINE)
 
 ShapeLike = int | Sequence[Any] | None
 """A rank; a shape of numbers, names and None; None for an input that is absent; of a pack, a list of
@@ -373,10 +371,9 @@ def _proven(text: OperatorText, name: str) -> Op:
         try:
             return op(text.text())
         except CheckError as error:
-            needed = _HOLDS.search(str(error))
-            if needed is None or needed[1].strip() in text.conditions:
+            if not error.holds or error.holds in text.conditions:
                 raise
-            text.conditions.append(needed[1].strip())
+            text.conditions.append(error.holds)
     return op(text.text())
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from functools import reduce
+from typing import Any
 
 from texpr.ir.affine import Linear
 from texpr.ir.build import compare, disjunction, negation
@@ -46,13 +47,13 @@ class Example:
         sizes: values of the sizes.
         shown: values of the columns after the sizes.
         holds: when there is no refutation, as far as it is readable; else empty.
-        told: the witness of the error: what `note` said.
+        told: what `note` said: the witness of the error, and `holds`.
     """
 
     sizes: dict[Var, int]
     shown: tuple[int, ...]
     holds: str
-    told: dict[str, dict[str, int]] = field(default_factory=dict)
+    told: dict[str, Any] = field(default_factory=dict)
 
     def note(self, axes: Sequence[Axis], used: set[Var]) -> str:
         """`at W=2, Q=3, x=0` for the sizes and axes in `used`, with the condition under which
@@ -63,6 +64,7 @@ class Example:
         self.told.update({"sizes": sizes, "instance": instance} if sizes or instance else {})
         parts = [f"{name}={n}" for name, n in [*sizes.items(), *instance.items()]]
         condition = f"holds when  {self.holds}" if self.holds else ""
+        self.told["holds"] = self.holds
         return ("        " if condition and parts else "").join(
             p for p in ("at " + ", ".join(parts) if parts else "", condition) if p
         )
@@ -170,6 +172,7 @@ class ProgramProof:
         sizes = dict(zip(self.program.sizes, values))
         example = Example(sizes, values[count:], self._holds(positive.first(count)))
         error = complain(example)
+        error.holds = example.told.pop("holds", "")
         error.witness.update(example.told)
         raise error
 
