@@ -19,6 +19,7 @@ from texpr.ir.build import integer
 from texpr.ir.expr import Axis, Expr, Node, Read, Reduce, Tensor, Var, index, plain
 from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import children, rewrite, variables, walk
+from texpr.passes.analysis.collapsed_dimensions import Joined
 from texpr.passes.analysis.substitution import folded, over_tensors
 
 Places: TypeAlias = "set[tuple[Tensor, int]]"
@@ -254,15 +255,9 @@ def _reshaped(program: Program, parts: Mapping[Tensor, list[list[int]]]) -> Prog
             return None
         return replace(node, indices=tuple(node.indices[p[0]] for p in parts[tensor]))  # type: ignore[union-attr]
 
-    tensors = {t: replace(t, dims=plain(*(_extent(t, p) for p in kept))) for t, kept in parts.items()}
+    shapes = {t: Joined(t, tuple(map(tuple, kept))).shape for t, kept in parts.items()}
+    tensors = {t: replace(t, dims=plain(*shape)) for t, shape in shapes.items()}
     return over_tensors(rewrite(program, rule, kinds={Equation, Read}), tensors)
-
-
-def _extent(tensor: Tensor, part: list[int]) -> Expr:
-    if len(part) == 1:
-        return tensor.shape[part[0]]
-    first, second = (integer(tensor.shape[d]) or 0 for d in part)
-    return index(first * second)
 
 
 def _binds_once(program: Program) -> bool:
