@@ -333,6 +333,7 @@ def test_help_at_each_level(page: str, capsys):
         ["bench", "soup"],
         ["bench", "calls", "--part", "1/2"],
         ["bench", "grad", "--runs", "few"],
+        ["bench", "grad", "--runs", "0"],
         ["cache", "burn"],
         ["fuzz", "--only", "soup"],
     ],

@@ -76,7 +76,8 @@ WRONG = {
     "--bandwidth 12": "argument --bandwidth: 12: expected a rate above 0 with its unit, bytes or bits a second: "
     "12GB/s, 100Gbit/s",
     "--ranks 1": "argument --ranks: 1: expected an integer from 2 to 1048576",
-    "--measure 0": "argument --measure: 0: expected integers from 2 to 64 with commas between them: 2,4",
+    "--measure 0": "argument --measure: 0: expected an integer from 2 to 64",
+    "--measure 2,x": "argument --measure: x: expected an integer from 2 to 64",
     "--rounds 0": "argument --rounds: 0: expected an integer of at least 1",
     "--bucket-cap-mb nan": "argument --bucket-cap-mb: nan: expected megabytes above 0",
 }

@@ -7,7 +7,7 @@ default stands at its end, in brackets.
 from __future__ import annotations
 
 import re
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -86,7 +86,7 @@ def add_runs(parser: ArgumentParser) -> None:
     """The number of measurements."""
     parser.add_argument(
         "--runs",
-        type=_at_least_one,
+        type=integer(1),
         default=5,
         metavar="N",
         help="runs to take the median of (default: %(default)s)",
@@ -100,6 +100,25 @@ def add_part(parser: ArgumentParser) -> None:
     )
 
 
+def integer(least: int, most: int | None = None) -> Callable[[str], int]:
+    """A reader of integers between bounds: the `type` of an argument.
+
+    It raises ArgumentTypeError for another text.
+    """
+    expected = f"an integer of at least {least}" if most is None else f"an integer from {least} to {most}"
+
+    def read(text: str) -> int:
+        try:
+            found = int(text)
+        except ValueError:
+            found = least - 1
+        if found < least or (most is not None and found > most):
+            raise ArgumentTypeError(f"{text}: expected {expected}")
+        return found
+
+    return read
+
+
 def part_of_all(text: str) -> tuple[int, int]:
     """Read a share of the work: `2/5` is the second of five.
 
@@ -110,7 +129,3 @@ def part_of_all(text: str) -> tuple[int, int]:
     if found is None or not 1 <= int(found[1]) <= int(found[2]):
         raise CallError(f"--part {text}: expected a part of all, such as 1/3", code="arguments")
     return int(found[1]), int(found[2])
-
-
-def _at_least_one(text: str) -> int:
-    return max(1, int(text))

@@ -13,7 +13,7 @@ from types import FrameType
 from typing import Any
 
 from texpr.support.extras import needs
-from texpr.tools.arguments import Commands, add_command
+from texpr.tools.arguments import Commands, add_command, integer
 
 _GRACE = 10.0
 """Seconds that ranks have to end once the launcher is told to."""
@@ -29,12 +29,17 @@ def add_parser(commands: Commands) -> None:
         ["texpr launch -n 4 train.py --epochs 3", "texpr launch -n 2 -m package.train"],
     )
     parser.add_argument(
-        "-n", "--ranks", type=_count, default=0, metavar="N", help="how many ranks (default: one per core)"
+        "-n",
+        "--ranks",
+        type=integer(1),
+        default=0,
+        metavar="N",
+        help="how many ranks (default: one per core)",
     )
     parser.add_argument("-m", dest="module", action="store_true", help="run a module, not a file")
     parser.add_argument(
         "--threads",
-        type=_count,
+        type=integer(1),
         default=0,
         metavar="N",
         help="threads of each rank (default: TEXPR_THREADS, else its share of the cores)",
@@ -42,7 +47,7 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--no-pin", action="store_true", help="let ranks move between cores")
     parser.add_argument(
         "--restarts",
-        type=_restarts,
+        type=integer(0),
         default=0,
         metavar="N",
         help="how often to start again after a failure (default: %(default)s)",
@@ -171,17 +176,3 @@ class _Ending:
 
 def _say(text: str) -> None:
     print(f"texpr launch: {text}", file=sys.stderr, flush=True)
-
-
-def _count(text: str, least: int = 1) -> int:
-    try:
-        found = int(text)
-    except ValueError:
-        found = least - 1
-    if found < least:
-        raise argparse.ArgumentTypeError(f"{text}: expected an integer of at least {least}")
-    return found
-
-
-def _restarts(text: str) -> int:
-    return _count(text, 0)

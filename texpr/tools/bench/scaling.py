@@ -35,7 +35,7 @@ from texpr.support.errors import CallError
 from texpr.support.late import late
 from texpr.support.options import options
 from texpr.support.table import Table
-from texpr.tools.arguments import Commands, add_command
+from texpr.tools.arguments import Commands, add_command, integer
 from texpr.tools.bench.scaling_networks import NETWORKS
 from texpr.tools.units import duration, rate, said_rate, said_time
 
@@ -85,7 +85,11 @@ def add_parser(commands: Commands) -> None:
         ],
     )
     parser.add_argument(
-        "--ranks", type=_ranks, default=1024, metavar="N", help="the largest world (default: %(default)s)"
+        "--ranks",
+        type=integer(2, 1 << 20),
+        default=1024,
+        metavar="N",
+        help="the largest world (default: %(default)s)",
     )
     parser.add_argument(
         "--latency", type=duration, default=2e-6, metavar="TIME", help="of a message (default: 2us)"
@@ -111,7 +115,7 @@ def add_parser(commands: Commands) -> None:
     )
     parser.add_argument("--only", default="", metavar="NAMES", help=f"some of {','.join(NETWORKS)}")
     parser.add_argument(
-        "--rounds", type=_rounds, default=20, metavar="N", help="steps to take medians of (default: 20)"
+        "--rounds", type=integer(1), default=20, metavar="N", help="steps to take medians of (default: 20)"
     )
     parser.add_argument(
         "--measure",
@@ -266,24 +270,8 @@ def _names(text: str) -> list[str]:
     return found
 
 
-def _ranks(text: str) -> int:
-    found = int(text) if text.isdecimal() else 0
-    if not 2 <= found <= 1 << 20:
-        raise ArgumentTypeError(f"{text}: expected an integer from 2 to {1 << 20}")
-    return found
-
-
 def _worlds(text: str) -> tuple[int, ...]:
-    parts = text.split(",")
-    if not all(p.isdecimal() and 2 <= int(p) <= 64 for p in parts):
-        raise ArgumentTypeError(f"{text}: expected integers from 2 to 64 with commas between them: 2,4")
-    return tuple(map(int, parts))
-
-
-def _rounds(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise ArgumentTypeError(f"{text}: expected an integer of at least 1")
-    return int(text)
+    return tuple(map(integer(2, 64), text.split(",")))
 
 
 def _megabytes(text: str) -> float:
