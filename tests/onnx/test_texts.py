@@ -131,3 +131,16 @@ def test_operators_that_have_no_texts():
     model = tx.onnx.load(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)]))
     with pytest.raises(tx.CallError, match="Concat: elements are texts"):
         model(np.array(["a", "b"]))
+
+
+def test_texts_have_a_limit():
+    many = np.full(40_000, "a")
+    row, column = (helper.make_tensor_value_info(n, TEXT, s) for n, s in (("x", [1, "N"]), ("z", ["M", 1])))
+    nodes = [helper.make_node("StringConcat", ["x", "z"], ["y"])]
+    graph = helper.make_graph(nodes, "g", [row, column], [helper.make_tensor_value_info("y", TEXT, None)])
+    joined = tx.onnx.load(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)]))
+    with pytest.raises(tx.ResourceError, match=r"StringConcat: the result has 40000 \* 40000 elements"):
+        joined(many[None], many[:, None])
+    split = loaded("StringSplit", [("x", TEXT)], [("y", TEXT), ("n", 7)], delimiter=",")
+    with pytest.raises(tx.ResourceError, match=r"StringSplit: the result has 40000 \* 40001 elements"):
+        split(np.array([*many[1:], "," * 40_000], object))

@@ -17,11 +17,13 @@ class TextType:
 
     Attributes:
         number: of onnx.TensorProto.DataType.
+        bytes: of an element of an array, which refers to a text.
     """
 
     number: int = 8
     name: str = "string"
     bits: int = 0
+    bytes: int = 8
     is_float: bool = False
     is_int: bool = False
 

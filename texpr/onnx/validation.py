@@ -14,7 +14,7 @@ from texpr.onnx.element_types import FROM_ONNX, TO_ONNX, number_of
 from texpr.onnx.narrow_types import NARROW, NarrowType
 from texpr.onnx.onnx_package import library
 from texpr.onnx.text_values import TEXT, TextType
-from texpr.onnx.values import Known, NoTensors, Value
+from texpr.onnx.values import Known, NoTensors, Value, is_known
 from texpr.support.errors import CallError, ResourceError
 
 MOST_KNOWN = 1 << 30
@@ -93,7 +93,7 @@ def check_node(
         raise CallError(
             f"{proto.op_type}: {lines[0].removeprefix('[ShapeInferenceError] ')}", code="onnx"
         ) from None
-    known = all(v is None or isinstance(v, Known) for v in values)
+    known = all(map(is_known, values))
     for kind in found.values():
         if kind.HasField("tensor_type"):
             _check_size(proto, kind.tensor_type, known)
@@ -116,10 +116,11 @@ def _check_size(proto: Any, kind: Any, known: bool) -> None:
     extents = [d.dim_value for d in kind.shape.dim]
     if any(n < 0 for n in extents):
         raise CallError(f"{proto.op_type}: the result has dimensions {extents}", code="onnx")
-    refuse_large(proto.op_type, extents, FROM_ONNX.get(kind.elem_type), known)
+    dtype = TEXT if kind.elem_type == TEXT.number else FROM_ONNX.get(kind.elem_type)
+    refuse_large(proto.op_type, extents, dtype, known)
 
 
-def refuse_large(what: str, extents: Sequence[int], dtype: DType | None, known: bool) -> None:
+def refuse_large(what: str, extents: Sequence[int], dtype: DType | TextType | None, known: bool) -> None:
     """Raise ResourceError for a tensor beyond the limits.
 
     Args:

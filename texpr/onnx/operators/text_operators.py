@@ -9,7 +9,8 @@ import numpy as np
 
 from texpr.onnx.converters import converter
 from texpr.onnx.graph_conversion import Node
-from texpr.onnx.text_values import Texts
+from texpr.onnx.text_values import TEXT, Texts
+from texpr.onnx.validation import refuse_large
 from texpr.onnx.values import Known
 
 
@@ -53,6 +54,7 @@ def _split(node: Node, x: Any) -> Any:
     most = node.attr("maxsplit")
     parts = [v.split(node.attr("delimiter") or None, -1 if most is None else most) for v in x.array.ravel()]
     longest = max(map(len, parts), default=0)
+    refuse_large(node.op, [*x.shape, longest], TEXT, True)
     found = np.empty((len(parts), longest), object)
     for row, part in zip(found, parts):
         row[:] = [*part, *[""] * (longest - len(part))]
