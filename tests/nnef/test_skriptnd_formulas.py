@@ -244,6 +244,19 @@ def test_scattered_sums(tmp_path):
     assert np.allclose(run(op, x, w), expected[:, :, 1:], atol=1e-5)
 
 
+def test_names_that_are_words_of_the_language(tmp_path):
+    text = (
+        "operator f { @input { f16: real[i32]; sum: real[i32]; } @output { let: real[i32]; } "
+        "@lower { let[for,] = f16[for,] + sum[for,], for < i32; } }"
+    )
+    op, x, y = loaded(tmp_path, text).f(1, 1), array(3), array(3)
+    assert str(op) == (
+        "op f(f16_1: f32[i32_1], sum_1: f32[i32_1]) -> let_1: f32[i32_1] {\n"
+        "  let_1[for_1] = f16_1[for_1] + sum_1[for_1]\n}"
+    )
+    assert np.array_equal(run(op, x, y), x + y)
+
+
 def test_borders(tmp_path):
     op, x = loaded(tmp_path, WINDOWS).bordered(1, p=2), array(5)
     same, mirror, zero = run(op, x)

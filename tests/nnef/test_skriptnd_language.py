@@ -273,6 +273,9 @@ def test_what_does_not_fit_is_refused(tmp_path):
         ("f: the input `x` is missing", [], {"k": 1}),
         ("`f` takes 1 inputs; found 2 shapes", [1, 1], {"k": 1}),
         ("a dimension of `x` is a number, a name or None; found -1", [(-1,)], {"k": 1}),
+        ("a dimension of `x` is a number, a name or None; found 'max'", [("max",)], {"k": 1}),
+        ("`int` is a type of integers; found f32", [1], {"k": 1, "types": {"int": "float32"}}),
+        ("'r32' is no dtype that texpr has", [1], {"k": 1, "types": {"real": "r32"}}),
         ("`f` has no type `T`", [1], {"k": 1, "types": {"T": "int"}}),
     ]:
         assert message in refused(tmp_path, good, *shapes, **attributes)

@@ -6,6 +6,7 @@ of elements.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from texpr.nnef.skriptnd.expression_evaluation import Evaluator, NeedsUnrolling, binary, read
@@ -408,7 +409,8 @@ class FormulaWriter:
                 formula, f"`{formula.operator}` of elements that are named more than once"
             )
         names = names_of_all([i.index if isinstance(i, Edge) else i for i in left])
-        names |= {n for i in left if isinstance(i, Term) for n in scope.ranges if n in i.text}
+        words = {w for i in left if isinstance(i, Term) for w in re.findall(r"\w+", i.text)}
+        names |= words.intersection(scope.ranges)
         value = self.stored(tensor, self._reduced(scope, formula, names, {}))
         if start is not None:
             self._write(start, None, {})

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from texpr.ir.dtypes import DTYPES, int_range
 from texpr.nnef.skriptnd.expression_evaluation import Evaluator, index_text, whole_dimension
 from texpr.nnef.skriptnd.operator_text import OperatorText, digits_of, names_of_all
 from texpr.nnef.skriptnd.runtime_terms import WHOLE_DIMENSION, Edge, Tensor, Term, is_whole
@@ -20,8 +21,6 @@ from texpr.nnef.skriptnd.size_polynomials import (
     replaced,
     text_of,
 )
-
-_LARGEST = {"u8": 255, "i8": 127, "i16": 2**15 - 1, "i32": 2**31 - 1, "i64": 2**63 - 1}
 
 
 @dataclass
@@ -66,7 +65,7 @@ def neutral_text(operator: str, text: OperatorText, kind: str) -> str:
     if operator in (">?=", "<?="):
         if kind == "int":
             dtype = text.dtypes["int"]
-            return f"lowest({dtype})" if operator == ">?=" else str(_LARGEST.get(dtype, 2**63 - 1))
+            return f"lowest({dtype})" if operator == ">?=" else str(int_range(DTYPES[dtype])[1])
         return "-inf" if operator == ">?=" else "inf"
     return {"+=": "0", "*=": "1", "|=": "false", "&=": "true"}.get(operator, "")
 

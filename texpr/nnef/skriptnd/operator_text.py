@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from texpr.ir.dtypes import DTYPES
 from texpr.ir.functions import FUNCTIONS
-from texpr.ir.printing.types import MARKS, RESERVED
+from texpr.ir.printing.types import MARKS, RESERVED, unused
 from texpr.nnef.skriptnd.expression_evaluation import index_text
 from texpr.nnef.skriptnd.runtime_terms import AllOf, AnyOf, Tensor, Term, Unsure
 from texpr.nnef.skriptnd.scalar_terms import Refusal, condition_text
@@ -25,7 +26,9 @@ from texpr.support.errors import ResourceError
 
 MOST_EQUATIONS = 4096
 """Of an operator."""
-_TAKEN = {*RESERVED, *MARKS, *FUNCTIONS, "max", "min", "abs", "sign", "clamp", "uniform", "normal"}
+_WORDS = {*RESERVED, *MARKS, *FUNCTIONS, "max", "min", "abs", "sign", "clamp", "uniform", "normal"}
+TAKEN = {*_WORDS, *DTYPES}
+"""Words that are no names of tensors and sizes."""
 
 
 class Unified(Exception):
@@ -116,23 +119,16 @@ class OperatorText:
 
     def fresh(self, base: str) -> str:
         """A name that nothing has."""
-        name = self._free(base, self.used | self.indices)
+        name = unused(base, {*self.used, *self.indices, *TAKEN})
         self.used.add(name)
         return name
 
     def index(self, base: str) -> Size:
         """An index that is new in the equation."""
-        name = self._free(base, self.used | self.here | {n for n, _ in self.loops})
+        name = unused(base, {*self.used, *self.here, *_WORDS, *(n for n, _ in self.loops)})
         self.indices.add(name)
         self.here.add(name)
         return Size({(IndexName(name),): 1})
-
-    def _free(self, base: str, taken: set[str]) -> str:
-        name, k = base if base not in _TAKEN else f"{base}_", 0
-        while name in taken or name in _TAKEN:
-            k += 1
-            name = f"{base}_{k}"
-        return name
 
     def given(self, name: str, kind: str, shape: list[Whole], default: str = "") -> Tensor:
         """A new input."""

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from texpr.compiler import Op, op
+from texpr.graph.arrays.promotion import named
 from texpr.nnef.skriptnd.composed_operators import Instance
 from texpr.nnef.skriptnd.expression_evaluation import LONGEST, read
 from texpr.nnef.skriptnd.formula_equations import FormulaWriter
-from texpr.nnef.skriptnd.operator_text import OperatorText, Unified, Unranged
+from texpr.nnef.skriptnd.operator_text import TAKEN, OperatorText, Unified, Unranged
 from texpr.nnef.skriptnd.runtime_terms import Stacked, Tensor
 from texpr.nnef.skriptnd.scalar_terms import Refusal, term
 from texpr.nnef.skriptnd.size_polynomials import Size, replaced
@@ -24,14 +25,7 @@ from texpr.support.tracebacks import boundary
 ENDING = ".sknd"
 DTYPES = {"real": "f32", "int": "i64", "bool": "bool"}
 """Types of the language that stand for those of SkriptND, unless others are asked for."""
-_NAMES = {
-    "float16": "f16",
-    "bfloat16": "bf16",
-    "float32": "f32",
-    "float64": "f64",
-    "int32": "i32",
-    "int64": "i64",
-}
+_OF = {"real": "floats", "int": "integers"}
 _MOST_RANK = 16
 _MOST_UNIFIED = 64
 _MOST_ADDED = 16
@@ -88,7 +82,7 @@ class SkriptOperator:
               y[i0] = 3.0 * x[i0]
             }
         """
-        return _proven(self._text(shapes, types or {}, attributes), self.name)
+        return _proven(self._text(shapes, types or {}, attributes))
 
     def text(self, *shapes: ShapeLike, types: Mapping[str, str] | None = None, **attributes: Any) -> str:
         """The text of the operator for inputs of these shapes, not proven yet. Arguments and errors are
@@ -118,7 +112,7 @@ class SkriptOperator:
         generic = [k.name for k in self._definition.block("dtype")]
         for name, given in types.items():
             if name in ("real", "int"):
-                dtypes[name] = _NAMES.get(given, given)
+                dtypes[name] = _dtype(name, given)
             elif name in generic:
                 kinds[name] = given
             else:
@@ -186,7 +180,7 @@ class SkriptOperator:
     def _dimension(self, text: OperatorText, name: str, k: int, size: Any) -> Any:
         if size is None:
             return Size.of(f"?{name}{k}")
-        if isinstance(size, str) and size.isidentifier():
+        if isinstance(size, str) and size.isidentifier() and size not in TAKEN:
             text.used.add(size)
             text.kept.add(size)
             return replaced(Size.of(size), text.equal)
@@ -363,7 +357,15 @@ def _read(file: Path) -> str:
     raise ParseError(f"{file} is no text in UTF-8: byte {at}", code="skriptnd", help="save it as UTF-8")
 
 
-def _proven(text: OperatorText, name: str) -> Op:
+def _dtype(kind: str, given: object) -> str:
+    """The name of a dtype for `real` or `int`."""
+    dtype = named(given)
+    if not (dtype.is_float if kind == "real" else dtype.is_int):
+        raise CallError(f"`{kind}` is a type of {_OF[kind]}; found {dtype}", code="dtype")
+    return dtype.name
+
+
+def _proven(text: OperatorText) -> Op:
     """The operator of a text. What its definition leaves out of sizes, and the proof names, is
     required.
     """
