@@ -26,7 +26,10 @@ BAR, ALLREDUCE_BAR, MB = 0.85, 1.1, 25
 
 
 def timed(runs: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """Median milliseconds of each: all ranks make equally many rounds, after three others."""
+    """Median milliseconds of each: all ranks make equally many rounds, after three others.
+
+    A round begins as soon as the one before has ended, so waiting for slower ranks counts.
+    """
     from texpr import distributed as dist
 
     found = {}
@@ -47,14 +50,12 @@ def training(name: str, rounds: int) -> dict[str, float]:
     from bench.train.nets import NETS as ALL
     from texpr import distributed as dist
     from texpr import nn
-    from texpr.nn.core.inputs import as_input
-    from texpr.nn.data.checks import as_target
     from texpr.nn.training.data_parallel.parallel_step import ParallelStep
     from texpr.nn.training.step import TrainingStep
+    from texpr.tools.bench.traced_steps import on_batch
 
     comm, net = dist.init(), ALL[name]
     x, y = net.batch()
-    specs = as_input(x, None).spec, as_target(y, True, None).spec
 
     def parts() -> tuple[nn.Module, nn.Loss, nn.optim.Optimizer]:
         model = module(nn, net)
@@ -63,17 +64,8 @@ def training(name: str, rounds: int) -> dict[str, float]:
         kind = {"sgd": nn.optim.SGD, "adam": nn.optim.Adam, "adamw": nn.optim.AdamW}[net.optimizer]
         return model, nn.CrossEntropyLoss(), kind(model.parameters(), lr=net.rate)
 
-    alone, (model, loss, optimizer) = TrainingStep(*parts()), parts()
-    together = ParallelStep(model, loss, optimizer, comm)
-
-    def step() -> None:
-        together.open(specs)
-        plan = together.plan(*specs)
-        plan.fill(0, x)
-        plan.fill(1, y)
-        together.commit_round(plan, together.measure(plan))
-
-    return timed({"alone": lambda: alone(x, y), "together": step}, rounds)
+    alone, together = TrainingStep(*parts()), on_batch(ParallelStep(*parts(), comm), x, y)
+    return timed({"alone": lambda: alone(x, y), "together": together}, rounds)
 
 
 def allreduce(rounds: int) -> dict[str, float]:

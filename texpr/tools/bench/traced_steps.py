@@ -62,11 +62,14 @@ class _Ticket:
 
 
 def step_on(network: Network, comm: Communicator, cap_mb: float) -> Callable[[], object]:
-    """A training step on one batch, as `Trainer` makes it."""
+    """A training step on the network's batch."""
     model, (x, y) = network.model(), network.batch()
-    step = ParallelStep(
-        model, nn.CrossEntropyLoss(), network.optimizer(model.parameters()), comm, bucket_cap_mb=cap_mb
-    )
+    optimizer = network.optimizer(model.parameters())
+    return on_batch(ParallelStep(model, nn.CrossEntropyLoss(), optimizer, comm, bucket_cap_mb=cap_mb), x, y)
+
+
+def on_batch(step: ParallelStep, x: np.ndarray, y: np.ndarray) -> Callable[[], object]:
+    """A training step on one batch, as `Trainer` makes it."""
     specs = as_input(x, None).spec, as_target(y, True, None).spec
 
     def run() -> None:
