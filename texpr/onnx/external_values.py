@@ -28,11 +28,11 @@ def check_external(tensors: Iterable[Any], folder: Path) -> None:
         CheckpointError: a file that is not there, a place outside of it, another length.
         ResourceError: tensors share values so often that they need many times the files' memory.
     """
-    asked, sizes = 0, {}
+    asked, files = 0, {}
     for t in tensors:
         about = {entry.key: entry.value for entry in t.external_data}
-        path = _file(t, about.get("location", ""), folder)
-        size = sizes.setdefault(path, os.stat(path).st_size)
+        location = about.get("location", "")
+        path, size = files[location] = files.get(location) or _file(t, location, folder)
         offset = _number(t, about, "offset", 0)
         if offset > size:
             raise _refused(t, f"begin at byte {offset:,} of `{path.name}`, which has {size:,}")
@@ -49,15 +49,17 @@ def check_external(tensors: Iterable[Any], folder: Path) -> None:
         if given != needed:
             raise _refused(t, f"are {given:,} bytes, and {list(t.dims)} needs {needed:,}")
         asked += needed
-    if asked > MOST_TIMES * sum(sizes.values()):
+    held = sum(dict(files.values()).values())  # a file may be named in several ways
+    if asked > MOST_TIMES * held:
         raise ResourceError(
-            f"the tensors in other files need {asked:,} bytes, and the files have {sum(sizes.values()):,}",
+            f"the tensors in other files need {asked:,} bytes, and the files have {held:,}",
             code="onnx",
             help="save the model with each value once",
         )
 
 
-def _file(t: Any, location: str, folder: Path) -> Path:
+def _file(t: Any, location: str, folder: Path) -> tuple[Path, int]:
+    """A file and its bytes."""
     parts = PurePosixPath(location.replace("\\", "/")).parts
     if not parts or not location.isprintable() or len(location) > 1024:
         raise _refused(t, f"have no place: {location[:40]!r}")
@@ -73,7 +75,7 @@ def _file(t: Any, location: str, folder: Path) -> Path:
         raise _refused(t, f"are at `{location}`, a link to outside of the model's folder")
     if not stat.S_ISREG(about.st_mode):
         raise _refused(t, f"are in `{location}`, which is no file")
-    return path
+    return path, about.st_size
 
 
 def _number(t: Any, about: dict[str, str], key: str, default: int) -> int:

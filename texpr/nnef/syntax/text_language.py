@@ -78,7 +78,7 @@ class Language:
         )
 
     def _unexpected(self, text: str, error: UnexpectedInput) -> tuple[str, int, int]:
-        """What to say of a text that cannot stand where it was found, and the place."""
+        """Cause and place of a text that cannot stand where it was found."""
         start = error.pos_in_stream or 0
         if isinstance(error, UnexpectedToken):
             token = error.token

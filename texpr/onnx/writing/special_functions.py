@@ -15,11 +15,9 @@ from texpr.onnx.writing.graph import Value
 from texpr.onnx.writing.scalar_nodes import Scalars
 from texpr.passes.math.coefficients import ERF_F64, ERFINV_CENTRE, ERFINV_FAR, ERFINV_NEAR
 from texpr.passes.math.error_function import TAIL_START
+from texpr.passes.math.gamma import LARGE
 from texpr.passes.math.gamma_coefficients import DIGAMMA, STIRLING
 from texpr.support.frozen_dataclass import frozen
-
-LARGE = 8.5
-"""From here on the series are exact enough."""
 
 
 @frozen

@@ -1,8 +1,9 @@
 """lgamma, gamma, digamma and trigamma, in f64; f32 results are rounded once.
 
-For x below 8.5 the argument is brought to 2 + z with |z| <= 1/2, where log gamma(2 + z) is z times a series in z that has no zero; above,
-Stirling's series (Abramowitz and Stegun, 6.1.33, 6.1.40, 6.3.18, 6.4.12). Negative arguments are
-reflected. Large and negative ones stand behind a branch, since most vectors have none.
+For x below 8.5 the argument is brought to 2 + z with |z| <= 1/2, where log gamma(2 + z) is z times a
+series in z that has no zero; above, Stirling's series (Abramowitz and Stegun, 6.1.33, 6.1.40, 6.3.18,
+6.4.12). Negative arguments are reflected. Large and negative ones stand behind a branch, since most
+vectors have none.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from texpr.passes.math.primitives import Arithmetic
 from texpr.passes.math.trigonometric import cos, sin
 
 LARGE = 8.5
+"""From here on the series of lgamma, gamma and digamma are exact enough."""
 
 
 def _near_two(m: Arithmetic, a: Expr) -> tuple[Expr, Expr, Expr]:
