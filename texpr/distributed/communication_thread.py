@@ -19,6 +19,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from texpr.distributed.rank_checks import DistributedError, named
+from texpr.distributed.rank_processes import PERIOD, Watch
 
 R = TypeVar("R")
 _AT_EXIT = 5.0
@@ -38,6 +39,14 @@ class Reduces(Protocol):
         """Ranks that do not answer."""
         ...
 
+    def watch(self) -> Watch:
+        """A watch over the ranks of this machine."""
+        ...
+
+    def check_others(self, watch: Watch, what: str) -> None:
+        """Raise DistributedError where a rank is stopped."""
+        ...
+
     def give_up(self, what: str) -> None:
         """The process ends in the midst of a call."""
         ...
@@ -52,11 +61,13 @@ class Pending(Generic[R]):
         comm: has `timeout` and `silent_ranks`.
     Attributes:
         started, ended: readings of `time.monotonic`, 0 before.
+        is_given_up: who waited for it has raised an error.
     """
 
     def __init__(self, run: Callable[[], R], what: str, comm: Reduces) -> None:
         self.run, self.what, self._comm = run, what, comm
         self.started = self.ended = 0.0
+        self.is_given_up = False
         self.error: BaseException | None = None
         self.result: R | None = None
         self._done = threading.Event()
@@ -75,14 +86,25 @@ class Pending(Generic[R]):
         """The result, once it is there.
 
         Raises:
-            DistributedError: it takes longer than the communicator's `timeout`.
+            DistributedError: it takes longer than the communicator's `timeout`, or a rank of this
+                machine is stopped.
             Exception: what the call raised.
         """
-        if not self._done.wait(self._comm.timeout):
-            raise self._late()
+        self._await(monotonic() + self._comm.timeout)
         if self.error is not None:
             raise self.error
         return self.result  # type: ignore[return-value]
+
+    def _await(self, end: float) -> None:
+        watch = self._comm.watch()
+        try:
+            while not self._done.wait(min(PERIOD, max(0.0, end - monotonic()))):
+                if monotonic() >= end:
+                    raise self._late()
+                self._comm.check_others(watch, self.what)
+        except DistributedError:
+            self.is_given_up = True
+            raise
 
     def _late(self) -> DistributedError:
         silent = self._comm.silent_ranks()
@@ -182,5 +204,5 @@ class CommunicationThread:
     def _end(self) -> None:
         """MPI must not end in the midst of a call: it would crash."""
         last = self._last
-        if last is not None and not last._done.wait(_AT_EXIT):
+        if last is not None and not last._done.wait(0 if last.is_given_up else _AT_EXIT):
             self._comm.give_up(last.what)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -21,9 +21,12 @@ from texpr.distributed.rank_checks import (
     agreed,
     compared,
     digest,
+    ended,
     first_difference,
     header_of,
+    stopped,
 )
+from texpr.distributed.rank_processes import RankProcess, Watch, beside, own_process
 from texpr.support.errors import CallError
 from texpr.support.suggest import suggests
 from texpr.support.tracebacks import boundary, forwards
@@ -98,6 +101,7 @@ class Communicator:
         self._thread: CommunicationThread | None = None
         self._making, self._calling = threading.Lock(), threading.RLock()
         self._process = os.getpid()
+        self._beside: Mapping[int, RankProcess] = {}
 
     @property
     def is_main(self) -> bool:
@@ -380,6 +384,30 @@ class Communicator:
         except DistributedError as error:
             return error.ranks
         return ()
+
+    def _meet(self) -> list[RankProcess]:
+        """Let ranks know each other's processes. All ranks call it, once they can gather objects."""
+        processes = self.gather_object(own_process())
+        self._beside = beside(processes, self.rank)
+        return processes
+
+    def watch(self) -> Watch:
+        """A watch over the other ranks of this machine, for one that waits."""
+        return Watch(self._beside)
+
+    def check_others(self, watch: Watch, what: str) -> None:
+        """Raise DistributedError where a rank of this machine is stopped, or its process has ended.
+
+        Args:
+            watch: of this wait; it looks once a second.
+            what: the subject of the message.
+        """
+        found = watch.look()
+        held = {rank: self._beside[rank] for rank, state in found.items() if state == "stopped"}
+        if held:
+            raise stopped(what, held)
+        if found:
+            raise ended(what, list(found))
 
     @property
     def thread(self) -> CommunicationThread:

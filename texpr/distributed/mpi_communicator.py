@@ -14,6 +14,7 @@ import numpy as np
 
 from texpr.distributed.communicator import Communicator
 from texpr.distributed.rank_checks import DistributedError, ended, header_of, missing
+from texpr.distributed.rank_processes import PERIOD
 from texpr.support.extras import needs
 
 _SPIN = 2e-4
@@ -71,6 +72,7 @@ class MPICommunicator(Communicator):
         if self.size > 1:
             _abort_on_errors(MPI)
             atexit.register(self._leave)
+            self._meet()
 
     def exchange_headers(self, header: bytes, what: str, timeout: float) -> list[bytes]:
         found = [bytearray(len(header)) for _ in range(self.size)]
@@ -86,7 +88,7 @@ class MPICommunicator(Communicator):
         for k in others:
             asked.append(self._control.Isend([header, self._mpi.BYTE], dest=k))
         sends = asked[len(others) :]
-        start = monotonic()
+        start, watch = monotonic(), self.watch()
         while True:
             receives = {k: r for k, r in receives.items() if not r.Test()}
             sends = [s for s in sends if not s.Test()]
@@ -96,6 +98,8 @@ class MPICommunicator(Communicator):
                 return self._unless_ended(what, [bytes(each) for each in found])
             if waited > timeout and receives:
                 raise missing(what, sorted(receives), timeout)
+            if waited > PERIOD:
+                self.check_others(watch, what)
             sleep(0.0 if waited < _SPIN else min(_NAP, waited * _PART))
 
     def _unless_ended(self, what: str, headers: list[bytes]) -> list[bytes]:

@@ -8,7 +8,7 @@ memory in MPI. So each public collective exchanges a header first.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 
 from texpr.support.errors import Error
@@ -87,6 +87,22 @@ def ended(what: str, ranks: Sequence[int]) -> DistributedError:
         ranks,
         code="ranks",
         help="let all ranks make equally many calls: they have batches of another number, or one left early",
+    )
+
+
+def stopped(what: str, ranks: Mapping[int, object]) -> DistributedError:
+    """The error of ranks that a signal has stopped.
+
+    Args:
+        ranks: what their processes are.
+    """
+    return DistributedError(
+        f"{what}: {named(list(ranks))} {'is' if len(ranks) == 1 else 'are'} stopped",
+        list(ranks),
+        code="ranks",
+        notes=[f"rank {rank} is {process}" for rank, process in list(ranks.items())[:_SHOWN]],
+        help="a signal has stopped it (SIGSTOP, SIGTSTP), and the others do not wait for it: to hold a "
+        "program, stop all its ranks; a rank that a debugger holds is waited for",
     )
 
 

@@ -66,14 +66,14 @@ def launch(arguments: argparse.Namespace) -> int:
     Returns:
         the exit status of the last run.
     """
-    command, threads = _command(arguments)
+    command, threads, ranks = _command(arguments)
     environment = {**os.environ, "TEXPR_THREADS": str(threads)}
     if arguments.dry_run:
         print(f"TEXPR_THREADS={threads} {shlex.join(command)}")
         return 0
     _check_program(arguments)
     for restart in range(arguments.restarts + 1):
-        status, is_told = _run(command, {**environment, "TEXPR_RESTART": str(restart)})
+        status, is_told = _run(command, {**environment, "TEXPR_RESTART": str(restart)}, ranks)
         if status == 0 or is_told or restart == arguments.restarts:
             break
         _say(f"the program ended with status {status}; restart {restart + 1} of {arguments.restarts}")
@@ -92,8 +92,8 @@ def _check_program(arguments: argparse.Namespace) -> None:
         )
 
 
-def _command(arguments: argparse.Namespace) -> tuple[list[str], int]:
-    """The command to be run, and the threads of each rank.
+def _command(arguments: argparse.Namespace) -> tuple[list[str], int, int]:
+    """The command to be run, the threads of each rank, and the number of ranks.
 
     Raises:
         MissingExtra: mpi4py is not installed.
@@ -117,18 +117,29 @@ def _command(arguments: argparse.Namespace) -> tuple[list[str], int]:
         arguments.allow_root,
     )
     kind = mpiexec.kind_of(path)
-    return mpiexec.command_of(wanted, path, kind, cores, os.environ, mpiexec.superuser()), wanted.threads
+    command = mpiexec.command_of(wanted, path, kind, cores, os.environ, mpiexec.superuser())
+    return command, wanted.threads, ranks
 
 
-def _run(command: Sequence[str], environment: Mapping[str, str]) -> tuple[int, bool]:
+def _run(command: Sequence[str], environment: Mapping[str, str], ranks: int) -> tuple[int, bool]:
     """The exit status of a command, and whether this process was told to end."""
+    from texpr.tools.rank_watch import RankWatch
+
     sys.stdout.flush()
     with _Ending() as ending:  # before there is a child: a signal must not leave it alone
         child = subprocess.Popen(command, env=dict(environment))
         ending.hand_on_to(child)
+        watch = RankWatch(child, ranks, [sys.executable, "-m"])
+        watch.start()
         status = child.wait()
+        watch.end()
     if ending.told:
         return 128 + ending.told[0], True
+    if watch.stopped:
+        many = len(watch.stopped) > 1
+        who = f"{'ranks' if many else 'a rank'} ({', '.join(watch.stopped)}) {'are' if many else 'is'}"
+        _say(f"{who} stopped by a signal, which ends all")
+        return status if status > 0 else 1, False
     return (status if status >= 0 else 128 - status), False
 
 
