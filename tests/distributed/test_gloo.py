@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import socket
 import subprocess
 import sys
 
@@ -14,6 +15,8 @@ from texpr import distributed as dist
 
 needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
 
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+
 
 def torchrun(program: str, ranks: int, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a program of `programs/` on ranks that torch starts."""
@@ -23,7 +26,7 @@ def torchrun(program: str, ranks: int, *arguments: str) -> subprocess.CompletedP
         capture_output=True,
         text=True,
         timeout=LIMIT,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])},
+        env=ENVIRONMENT,
     )
 
 
@@ -43,6 +46,38 @@ ENDS = {"raise": "ValueError: rank 1 fails", "hang": "barrier: rank 1 did not co
 def test_one_rank_that_fails_ends_all(how: str):
     found = torchrun("failing.py", 2, how, "gloo")
     assert found.returncode == 1 and ENDS[how] in found.stderr and "went on" not in found.stdout
+
+
+@needs_torch
+@pytest.mark.parametrize("how, what", [("stop", "allreduce"), ("stop inside", "an allreduce")])
+def test_a_rank_that_is_stopped_ends_the_others(how: str, what: str):
+    """By hand: torchrun itself waits half a minute for one that is stopped."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    world = {
+        "WORLD_SIZE": "2",
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+        "TORCHELASTIC_RUN_ID": "1",
+    }
+    first, second = (
+        subprocess.Popen(
+            [sys.executable, str(PROGRAMS / "failing.py"), how, "gloo"],
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**ENVIRONMENT, **world, "RANK": str(rank), "LOCAL_RANK": str(rank)},
+        )
+        for rank in range(2)
+    )
+    try:
+        said = first.communicate(timeout=LIMIT)[1].replace("[rank0]: ", "")
+        assert first.returncode == 1 and "Traceback (most recent call last):" in said
+        assert f"error[ranks]: {what}: rank 1 is stopped\n    rank 1 is process {second.pid} of " in said
+    finally:
+        for each in (first, second):
+            each.kill()
+            each.communicate()
 
 
 def without_a_launcher() -> str:

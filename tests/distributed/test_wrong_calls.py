@@ -167,6 +167,38 @@ def test_values_of_what_is_no_loader():
     )
 
 
+@pytest.mark.parametrize(
+    "values, difference",
+    [
+        ({"loss": 1.0, "f1": 2.0}, "line 1 is `values['f1']`, that of rank 0 `values['accuracy']`"),
+        ({"loss": 1.0}, "line 1 is `values['loss']`, that of rank 0 `values['accuracy']`"),
+        (
+            {"loss": 1.0, "accuracy": (2.0,)},
+            "line 1 is `values['accuracy'][0]`, that of rank 0 `values['accuracy']`",
+        ),
+        ([], "line 1 is `values is empty`, that of rank 0 `values['accuracy']`"),
+    ],
+)
+def test_values_of_other_names_are_not_gathered(values, difference):
+    own = {"loss": 1.0, "accuracy": 2.0}
+    for error in run_ranks(2, lambda comm: dist.gather_for_metrics(values if comm.rank else own, comm)):
+        assert isinstance(error, dist.DistributedError)
+        assert str(error).splitlines()[:2] == [
+            "error[ranks]: rank 1 differs from rank 0 in the values of gather_for_metrics",
+            f"    rank 1: {difference}",
+        ]
+
+
+def test_values_are_gathered_by_their_names():
+    def call(comm):
+        names = ["loss", "accuracy"] if comm.rank else ["accuracy", "loss"]
+        found = dist.gather_for_metrics({name: len(name) + comm.rank for name in names}, comm)
+        return [(name, each.tolist()) for name, each in found.items()]
+
+    first, second = run_ranks(2, call)
+    assert first == second[::-1] == [("accuracy", [8, 9]), ("loss", [4, 5])]
+
+
 def test_texts_to_be_compared():
     with pytest.raises(tx.CallError) as error:
         dist.Communicator().compare("the options", 3)  # type: ignore[arg-type]

@@ -82,15 +82,17 @@ class Pending(Generic[R]):
         self.error, self.ended = error, monotonic()
         self._done.set()
 
-    def wait(self) -> R:
+    def wait(self, longest: float | None = None) -> R:
         """The result, once it is there.
 
+        Args:
+            longest: seconds, the communicator's `timeout` unless given.
         Raises:
             DistributedError: it takes longer than the communicator's `timeout`, or a rank of this
                 machine is stopped.
             Exception: what the call raised.
         """
-        self._await(monotonic() + self._comm.timeout)
+        self._await(monotonic() + (self._comm.timeout if longest is None else longest))
         if self.error is not None:
             raise self.error
         return self.result  # type: ignore[return-value]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 from texpr.distributed.communicator import Communicator
@@ -53,7 +54,8 @@ def gather_for_metrics(values: Any, comm: Communicator | None = None, *, loader:
         the same structure, on every rank.
     Raises:
         CallError: values that are fewer than the padding; `loader` is none.
-        DistributedError: dtypes or extents other than the first differ, or ranks do not come.
+        DistributedError: structures, dtypes or extents other than the first differ, or ranks do not
+            come.
     Example:
         >>> from texpr import distributed as dist
         >>> loader = nn.data.DataLoader(nn.data.TensorDataset(np.arange(5)), 2, shard=dist.init())
@@ -66,12 +68,35 @@ def gather_for_metrics(values: Any, comm: Communicator | None = None, *, loader:
             code="arguments",
         )
     known = [loader] if loader is not None else _loops.loaders[-1:]
-    return _gathered(communicator(comm), values, known[0].padding if known else 0)
+    comm = communicator(comm)
+    if isinstance(values, dict | tuple | list):  # else values of other names would be one array
+        comm.compare("the values of gather_for_metrics", "\n".join(_lines(values, "values")))
+    return _gathered(comm, values, known[0].padding if known else 0)
+
+
+def _lines(values: Any, name: str) -> Iterator[str]:
+    """A line for each part of a structure."""
+    if isinstance(values, dict):
+        for key in _in_order(values):
+            yield from _lines(values[key], f"{name}[{key!r}]")
+    elif isinstance(values, tuple | list):
+        for k, each in enumerate(values):
+            yield from _lines(each, f"{name}[{k}]")
+    if isinstance(values, dict | tuple | list) and not values:
+        yield f"{name} is empty"
+    elif not isinstance(values, dict | tuple | list):
+        yield name
+
+
+def _in_order(values: dict[Any, Any]) -> list[Any]:
+    """Keys in an order that is the same on all ranks, whatever was added first."""
+    return sorted(values, key=repr)
 
 
 def _gathered(comm: Communicator, values: Any, padding: int) -> Any:
     if isinstance(values, dict):
-        return {name: _gathered(comm, each, padding) for name, each in values.items()}
+        found = {key: _gathered(comm, values[key], padding) for key in _in_order(values)}
+        return {key: found[key] for key in values}
     if isinstance(values, tuple | list):
         parts = [_gathered(comm, each, padding) for each in values]
         return type(values)(*parts) if hasattr(values, "_fields") else type(values)(parts)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import platform
+import os
+import sys
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from time import monotonic
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from texpr.distributed.communication_thread import CommunicationThread
 from texpr.distributed.communicator import Communicator
 from texpr.distributed.flat_arrays import in_order
 from texpr.distributed.rank_checks import DistributedError, missing
@@ -17,6 +19,8 @@ from texpr.support.extras import needs
 
 _GRACE = 0.1
 """Seconds for each further rank, once one has not come: those that are there have sent long ago."""
+_MORE = 60.0
+"""Seconds after which an exchange that did not end by its own timeout is given up."""
 _REDUCED = {np.dtype(name) for name in ("f4", "f8", "i1", "u1", "i4", "i8")}
 """The dtypes that gloo reduces; others are gathered, and reduced by each rank."""
 _OPS = {"sum": "SUM", "prod": "PRODUCT", "min": "MIN", "max": "MAX"}
@@ -70,7 +74,9 @@ class GlooCommunicator(Communicator):
             )
             for what in ("data", "headers")
         )
-        machines = self.gather_object(platform.node())
+        # gloo has no call that looks whether a message has come, and one that ends early breaks the group.
+        self._headers = CommunicationThread(self)
+        machines = [process.host for process in self._meet()]
         beside = [rank for rank, machine in enumerate(machines) if machine == machines[self.rank]]
         self.local_rank, self.local_size = beside.index(self.rank), len(beside)
 
@@ -94,7 +100,7 @@ class GlooCommunicator(Communicator):
                 for work in sent:
                     work.wait()
 
-        self._guarded(exchange)
+        self._headers.call(lambda: self._guarded(exchange), what).wait(timeout + _GRACE * self.size + _MORE)
         if late:
             raise missing(what, late, timeout)
         return [header if k == self.rank else found[k].tobytes() for k in range(self.size)]
@@ -119,6 +125,17 @@ class GlooCommunicator(Communicator):
         parts = [self._tensor(row) for row in rows]
         self._guarded(lambda: self._td.all_gather(parts, self._tensor(mine), self._data))
         return np.concatenate([row[: n * buffer.itemsize] for row, n in zip(rows, counts)]).view(buffer.dtype)
+
+    def give_up(self, what: str) -> None:
+        """Ends this process at once: the end of Python would wait for the call."""
+        said = f"texpr: rank {self.rank} ends in the midst of {what}, which other ranks have not made"
+        print(said, file=sys.stderr)
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except (OSError, ValueError):
+                pass
+        os._exit(1)
 
     def _tensor(self, array: np.ndarray) -> Any:
         """The same memory as a tensor."""
