@@ -116,7 +116,7 @@ def test_costs_are_those_of_the_source():
     assert allreduce_seconds(p, 8, link) == allreduce_seconds(p, 8, link, "doubling")
     assert allreduce_seconds(p, n, link) == allreduce_seconds(p, n, link, "halving")
     assert allreduce_seconds(1, n, link) == allreduce_seconds(p, 0, link) == opening_seconds(1, link) == 0
-    assert opening_seconds(p, link) == pytest.approx((15 + 4) * a + 15 * (256 + 24) * b)
+    assert opening_seconds(p, link) == pytest.approx(2 * 4 * a + 15 * (256 + 24) * b)
 
 
 def test_rows_of_ranks_grow_with_the_world():

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from texpr.distributed.communicator import Communicator
-from texpr.distributed.rank_checks import DistributedError, ended, header_of, missing
-from texpr.distributed.rank_processes import PERIOD
+from texpr.distributed.header_rounds import FAREWELL, ControlMessages, HeaderExchange
+from texpr.distributed.rank_checks import DistributedError, ended, missing
 from texpr.support.extras import needs
 
 _SPIN = 2e-4
@@ -23,7 +23,10 @@ _NAP, _PART = 1e-3, 0.1
 """Seconds of a sleep at most, and its part of the time that was waited: a rank that comes a little
 later is not answered a whole nap later.
 """
-_FAREWELL = header_of("the end of the program")
+_LATE = 0.05
+"""Seconds after which a rank that waits looks for what may be wrong."""
+_LEAST, _MOST = 0.5, 5.0
+"""Seconds that a rank waits for answers, a part of the timeout between these."""
 _LEAVING, _LAST_WORDS = 0.2, 1.0
 """Seconds that a rank which ends waits for the farewells of others; and that others wait after its own:
 where it has failed, its launcher ends them, with its status.
@@ -63,7 +66,7 @@ class MPICommunicator(Communicator):
             )
         self.is_concurrent = MPI.Query_thread() == MPI.THREAD_MULTIPLE
         world = MPI.COMM_WORLD if comm is None else comm
-        self._data, self._control = world.Dup(), world.Dup()
+        self._data, self._control = world.Dup(), ControlMessages(MPI, world.Dup())
         self._unanswered: list[object] = []
         local = world.Split_type(MPI.COMM_TYPE_SHARED)
         self.rank, self.size = world.Get_rank(), world.Get_size()
@@ -75,39 +78,44 @@ class MPICommunicator(Communicator):
             self._meet()
 
     def exchange_headers(self, header: bytes, what: str, timeout: float) -> list[bytes]:
-        found = [bytearray(len(header)) for _ in range(self.size)]
-        found[self.rank][:] = header
-        others = [k for k in range(self.size) if k != self.rank]
-        asked: list[Any] = []
+        exchange = self._control.exchange(header)
         # Where the exchange ends by an error or Ctrl-C, MPI still writes there, and must not write into
         # memory that is no longer ours.
-        self._unanswered.append((found, asked))
-        for k in others:
-            asked.append(self._control.Irecv([found[k], self._mpi.BYTE], source=k))
-        receives = dict(zip(others, asked))
-        for k in others:
-            asked.append(self._control.Isend([header, self._mpi.BYTE], dest=k))
-        sends = asked[len(others) :]
+        self._unanswered.append(exchange)
         start, watch = monotonic(), self.watch()
-        while True:
-            receives = {k: r for k, r in receives.items() if not r.Test()}
-            sends = [s for s in sends if not s.Test()]
+        end = start + timeout
+        while not exchange.is_done():
             waited = monotonic() - start
-            if not receives and not sends:
-                self._unanswered.pop()
-                return self._unless_ended(what, [bytes(each) for each in found])
-            if waited > timeout and receives:
-                raise missing(what, sorted(receives), timeout)
-            if waited > PERIOD:
+            if waited > _LATE:
+                self._control.take()
+                self._check_ended(what)
                 self.check_others(watch, what)
+                end = self._check_time(exchange, what, end, timeout)
             sleep(0.0 if waited < _SPIN else min(_NAP, waited * _PART))
+        self._unanswered.pop()
+        return exchange.headers
 
-    def _unless_ended(self, what: str, headers: list[bytes]) -> list[bytes]:
-        gone = [rank for rank, header in enumerate(headers) if header == _FAREWELL]
-        if gone:
-            sleep(_LAST_WORDS)
-            raise ended(what, gone)
-        return headers
+    def _check_time(self, exchange: HeaderExchange, what: str, end: float, timeout: float) -> float:
+        """The moment at which ranks that do not come are asked for again.
+
+        Raises:
+            DistributedError: some did not come until `end`.
+        """
+        if monotonic() < end:
+            return end
+        absent = self._control.not_there(exchange, min(_MOST, max(_LEAST, timeout * _PART)))
+        if absent:
+            raise missing(what, absent, timeout)
+        return monotonic() + timeout
+
+    def _check_ended(self, what: str) -> None:
+        """Raise DistributedError where the program of a rank has ended without this exchange."""
+        if self._control.left_before():
+            end = monotonic() + _LAST_WORDS
+            while monotonic() < end:
+                self._control.take()
+                sleep(_NAP)
+            raise ended(what, self._control.left_before())
 
     def _leave(self) -> None:
         """At the end of the program, tell the others: they would wait for a rank that ends early.
@@ -115,25 +123,17 @@ class MPICommunicator(Communicator):
         No message is left that nobody takes, unless ranks end at the same moment: a rank takes what
         has come, and answers no farewell.
         """
-        MPI, heard = self._mpi, set[int]()
-        if MPI.Is_finalized() or os.getpid() != self._process:
+        if self._mpi.Is_finalized() or os.getpid() != self._process:
             return
-        self._hear(heard)
-        others = [k for k in range(self.size) if k != self.rank and k not in heard]
-        sends = [self._control.Isend([_FAREWELL, MPI.BYTE], dest=k) for k in others]
+        control, others = self._control, {k for k in range(self.size) if k != self.rank}
+        control.take()
+        control.say(FAREWELL, others - control.ended.keys())
         end = monotonic() + _LEAVING
-        while (sends or len(heard) < self.size - 1) and monotonic() < end:
-            self._hear(heard)
-            sends = [s for s in sends if not s.Test()]
+        while (not control.is_sent or others - control.ended.keys()) and monotonic() < end:
+            control.take()
+            control.take_headers()
             sleep(_NAP)
-        self._unanswered.append(sends)
-
-    def _hear(self, heard: set[int]) -> None:
-        """Take the headers that have come, of whatever they are."""
-        MPI, status = self._mpi, self._mpi.Status()
-        while self._control.Iprobe(source=MPI.ANY_SOURCE, status=status):
-            self._control.Recv([bytearray(len(_FAREWELL)), MPI.BYTE], source=status.Get_source())
-            heard.add(status.Get_source())
+        self._unanswered.append(control)
 
     def give_up(self, what: str) -> None:
         """Ends all ranks: `MPI_Finalize` in the midst of a call crashes, or never returns."""

@@ -128,13 +128,12 @@ def allreduce_seconds(ranks: int, size: int, link: Link, algorithm: str = "best"
 
 
 def opening_seconds(ranks: int, link: Link) -> float:
-    """Seconds until the ranks know each other's batches: a header from each rank to each other one,
-    and an allgather by recursive doubling.
+    """Seconds until the ranks know each other's batches: an allgather of headers, and one of three
+    integers, in rounds of double size.
     """
     if ranks == 1:
         return 0.0
-    sent = (ranks - 1) * (HEADER + _OPENING) / link.bandwidth
-    return (ranks - 1 + _steps(ranks)) * link.latency + sent
+    return 2 * _steps(ranks) * link.latency + (ranks - 1) * (HEADER + _OPENING) / link.bandwidth
 
 
 @frozen
