@@ -47,6 +47,20 @@ def test_summaries():
     ]
 
 
+def test_printed_histories():
+    """A table of the last epochs; `repr` is that of the dict, which can be read back."""
+    history = nn.History()
+    assert str(history) == "epoch"
+    history.add({"loss": 0.123456})
+    history.add({"loss": 1e-5, "accuracy": 0.5})
+    assert str(history) == "epoch    loss  accuracy\n    1  0.1235       nan\n    2   1e-05       0.5"
+    assert repr(history) == "{'loss': [0.123456, 1e-05], 'accuracy': [nan, 0.5]}"
+    for _ in range(20):
+        history.add({"loss": 1.0})
+    lines = str(history).splitlines()
+    assert lines[1].split() == ["3", "1", "nan"] and lines[-1] == "the last 20 of 22 epochs"
+
+
 def test_histories():
     history = nn.History()
     for k in range(25):

@@ -11,10 +11,10 @@ from typing import Any
 
 from texpr.support.extras import needs
 from texpr.support.files import write_file
-from texpr.support.table import html_curve, html_table
+from texpr.support.table import aligned, html_curve, html_table
 
 _SHOWN = 20
-"""Epochs in a notebook's table."""
+"""Epochs in a table."""
 
 
 class History(dict[str, list[float]]):
@@ -76,6 +76,13 @@ class History(dict[str, list[float]]):
         return rows + [
             ",".join([str(k + 1), *(repr(v[k]) for v in self.values())]) for k in range(self.epochs)
         ]
+
+    def __str__(self) -> str:
+        """A table of the last epochs, as `print` shows it; `repr` is that of a dict."""
+        shown = range(max(0, self.epochs - _SHOWN), self.epochs)
+        rows = [[str(k + 1), *(f"{v[k]:.4g}" for v in self.values())] for k in shown]
+        note = f"\nthe last {_SHOWN} of {self.epochs} epochs" if self.epochs > _SHOWN else ""
+        return aligned([["epoch", *self], *rows], ">") + note
 
     def _repr_html_(self) -> str:
         """The curves, and a table of the last epochs."""
