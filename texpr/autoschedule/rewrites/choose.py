@@ -6,6 +6,7 @@ from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import find_nests
 from texpr.autoschedule.cpu.convolution.direct import terms_outside
 from texpr.autoschedule.gpu.gemm import factors_for
+from texpr.autoschedule.rewrites.compact_operands import compact_operands
 from texpr.autoschedule.rewrites.contraction_order import in_least_order
 from texpr.autoschedule.rewrites.rewrite_costs import REWRITE_COSTS
 from texpr.schedule.steps.algebra.reciprocal import divided
@@ -14,13 +15,14 @@ from texpr.schedule.steps.algebra.tanh_to_sigmoid import with_shifted_tanh
 
 def choose_rewrites(builder: ScheduleBuilder) -> None:
     """Sum products of several tensors in the order that is least work; on CPUs leave out terms
-    that padding makes 0.
+    that padding makes 0, and copy what is read in steps.
     """
     in_least_order(builder)
     if builder.machine.gpu_threads:
         return
     for loop in [n for nest in find_nests(builder.kernel) for n in terms_outside(builder, nest)]:
         builder.try_apply("drop_padding", loop, finite=True)
+    compact_operands(builder)
 
 
 def cheaper_elements(builder: ScheduleBuilder) -> None:

@@ -25,6 +25,10 @@ class RewriteCosts(CostModel):
     """Terms of a sum that are written out: what they have in common stays in registers."""
     searched_indices: int = tuned(6, "indices", "time of the search, which tries all sets of them")
     """Indices, at most, of which all orders are compared; of more one index is taken at a time."""
+    # compact_operands
+    compacted_uses: int = tuned(16, "uses", _TIMES, "2026-11-30")
+    """Uses of each element of an operand that is read in steps, from which on a copy without the
+    elements between pays."""
     # choose
     reciprocal_uses: int = tuned(16, "uses", _TIMES, "2026-11-24")
     """Elements that are divided by one number, from which on its reciprocal is worth a place of its

@@ -32,7 +32,9 @@ from texpr.autoschedule.cpu.gemm.packing import ALIAS, LINE, accumulate_in_regis
 from texpr.autoschedule.cpu.gemm.work_split import busiest_of, is_uneven, used_again
 from texpr.ir.dtypes import DType
 from texpr.ir.expr import Tensor
+from texpr.ir.traverse import variables
 from texpr.schedule.analysis.access import Access
+from texpr.schedule.structure.tensors import bytes_of
 
 
 class PackedGemm:
@@ -61,13 +63,26 @@ def _scheduled(builder: ScheduleBuilder, c: Contraction) -> Scheduled | NoMatch:
     uneven = is_uneven(builder.machine.cores, tiles, blocks)
     by_rows = alone_in_nest and (bool(scattered) or uneven)
     by_others = None if nest.outer or by_rows or not uneven else used_again(builder, c.packed_operand, others)
-    deep, shallow = _depths(builder, c)
-    lane_tiles, lane = _cut_lanes(builder, c)
-    lane_blocks, lane_tiles = builder.split(lane_tiles, -(-tiles // blocks), tail="clip")
-    outer = [*alone, lane_blocks]
     any_length_lanes = bool(builder.machine.scalable_bytes)
-    tiles_of = (lane_tiles, lane, *shallow) if any_length_lanes else (lane_tiles, *shallow, lane)
-    builder.apply("reorder", *outer, *deep, c.row_loop, *sharing, *tiles_of)
+    rows_first = blocks == 1 and not any_length_lanes and _leaves_lanes(builder, c, tiles)
+    deep, shallow = ([], handles(nest.reduction)) if rows_first else _depths(builder, c)
+    packed_rows = [*scattered, *_kept(builder, c, scattered)]
+    # A tile that begins earlier would have rows of two panels, each with an address of its own.
+    filled = any_length_lanes and _fills_rows(c, scattered)
+    tail = ("pad" if filled else "peel") if deep or by_rows or packed_rows else "overlap"
+    rows = None
+    if rows_first:
+        lane_blocks, lanes = builder.split(c.vector_loop, constant_extent(c.vector_loop), tail="exact")
+        outer = [*alone, lane_blocks]
+        row_blocks, row_tiles, row = rows = _cut_rows(builder, c, by_rows, tail)
+        builder.apply("reorder", *outer, *row_blocks, *sharing, *row_tiles, lanes, *shallow, row)
+        lane_tiles, lane = builder.split(lanes, c.width, tail="peel")
+    else:
+        lane_tiles, lane = _cut_lanes(builder, c)
+        lane_blocks, lane_tiles = builder.split(lane_tiles, -(-tiles // blocks), tail="clip")
+        outer = [*alone, lane_blocks]
+        tiles_of = (lane_tiles, lane, *shallow) if any_length_lanes else (lane_tiles, *shallow, lane)
+        builder.apply("reorder", *outer, *deep, c.row_loop, *sharing, *tiles_of)
     copied = pack(
         builder,
         c.packed_operand,
@@ -80,21 +95,14 @@ def _scheduled(builder: ScheduleBuilder, c: Contraction) -> Scheduled | NoMatch:
     )
     if copied is None:
         return NoMatch("the operand has no dimension for its lanes, or cannot be copied")
-    left = constant_extent(c.row_loop) % c.height
-    filled = (
-        any_length_lanes
-        and left
-        and c.height - left <= constant_extent(c.row_loop) // GEMM_COSTS.filled_tiles
-        and _packs_rows(c, scattered)
-    )
-    # A tile that begins earlier would have rows of two panels, each with an address of its own.
-    tail = ("pad" if filled else "peel") if deep or by_rows or scattered else "overlap"
-    row_blocks, row_tiles, row = _cut_rows(builder, c, by_rows, tail)
+    row_blocks, row_tiles, row = rows or _cut_rows(builder, c, by_rows, tail)
     inside = [*sharing, *row_tiles, lane_tiles]
     of_tile = (lane, *shallow, row) if any_length_lanes else (*shallow, row, lane)
     builder.apply("reorder", *row_blocks, *inside, *of_tile)
-    beside, late = _pack_row_operand(builder, c, scattered, row_tiles, (row_blocks or outer + deep)[-1], row)
-    _pair_terms(builder, c, beside, shallow, left if tail == "peel" else 0)
+    beside, late = _pack_row_operand(
+        builder, c, packed_rows, row_tiles, (row_blocks or outer + deep)[-1], row
+    )
+    _pair_terms(builder, c, beside, shallow, constant_extent(c.row_loop) % c.height if tail == "peel" else 0)
     if deep:
         accumulate_in_registers(builder, nest, lane, [lane] if any_length_lanes else inside[::-1])
     _finish_tile(builder, late, row_tiles, row, lane)
@@ -103,6 +111,12 @@ def _scheduled(builder: ScheduleBuilder, c: Contraction) -> Scheduled | NoMatch:
         return Scheduled(outer)
     builder.try_apply("parallel", copied.outermost)
     return Scheduled(shared)
+
+
+def _fills_rows(c: Contraction, scattered: list[Access]) -> bool:
+    """True if the rows that are left over of the tiles have a whole tile, filled with zeros."""
+    rows = constant_extent(c.row_loop)
+    return 0 < -rows % c.height <= rows // GEMM_COSTS.filled_tiles and _packs_rows(c, scattered)
 
 
 def _pair_terms(
@@ -181,6 +195,20 @@ def _pack_row_operand(
 def _belongs_to(c: Contraction, loop: LoopHandle) -> LoopHandle | None:
     """The loop along which an operand is read, where both are one tensor; else None."""
     return loop if sum(a.tensor is c.packed_operand.tensor for a in c.nest.accesses[1:]) > 1 else None
+
+
+def _leaves_lanes(builder: ScheduleBuilder, c: Contraction, tiles: int) -> bool:
+    """True if some lanes are left over of the tiles, which have a tile of their own, beside the
+    others of the same rows; not of joined lanes, nor where the panel leaves the second cache.
+    """
+    terms = prod(map(constant_extent, c.nest.reduction))
+    return (
+        tiles > 1
+        and _lane_tail(builder, c) == "peel"
+        and lane_waste(c.vector_loop, c.width) > 0
+        and sum(c.vector_loop.var in variables(i) for i in c.packed_operand.indices) == 1
+        and terms * tiles * c.width * _packed_bytes(c) <= builder.machine.caches[:2][-1]
+    )
 
 
 def _cut_lanes(builder: ScheduleBuilder, c: Contraction) -> tuple[LoopHandle, LoopHandle]:
@@ -317,6 +345,21 @@ def _scattered(c: Contraction, access: Access) -> bool:
     terms.
     """
     return access.stride(c.nest.reduction[-1].var) not in (0, 1) and access.stride(c.row_loop.var) != 0
+
+
+def _kept(builder: ScheduleBuilder, c: Contraction, scattered: list[Access]) -> list[Access]:
+    """Constant operands that are packed once, if the first cache does not hold them: a tile of rows is
+    one stream of memory then, in place of one for each row, which may lie in the same sets of caches.
+    """
+    return [
+        a
+        for a in c.nest.accesses[1:]
+        if a is not c.packed_operand
+        and a not in scattered
+        and a.tensor.name in builder.constants
+        and a.stride(c.row_loop.var) != 0
+        and bytes_of(a.tensor) > builder.machine.caches[0]
+    ]
 
 
 def _exceeds_l2(builder: ScheduleBuilder, c: Contraction, access: Access) -> bool:

@@ -1,0 +1,63 @@
+"""Products with operands that have the same values from call to call."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import texpr as tx
+
+
+def product(rows: int, terms: int, columns: int) -> tx.Op:
+    return tx.op(
+        f"""op f(W: f32[{rows}, {terms}], X: f32[{terms}, {columns}], b: f32[{rows}]) -> Y: f32[{rows}, {columns}] {{
+          Y[o, i] = max(b[o] + sum(c: W[o, c] * X[c, i]), 0)
+        }}"""
+    )
+
+
+def script(op: tx.Op, target: str = "x86-64-v3", constant: tuple[str, ...] = ("W",)) -> str:
+    return tx.schedule(op).auto(target, constant=list(constant)).script()
+
+
+@pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4", "aarch64", "aarch64+sve"])
+def test_rows_that_are_constant_are_packed_once(target: str):
+    """In front of all loops, so that callers keep the panels."""
+    op = product(256, 128, 196)
+    assert 'cache_read("W")' in script(op, target)
+    assert 'cache_read("W")' not in script(op, target, ())
+    tx.schedule(op).auto(target, constant=["W"]).certificate()
+
+
+def test_rows_that_the_first_cache_holds_stay():
+    assert 'cache_read("W")' not in script(product(64, 128, 196))
+
+
+@pytest.mark.parametrize("rows", [6, 64, 70, 129])
+@pytest.mark.parametrize("columns", [17, 33, 49, 50])
+def test_bits_are_those_of_products_in_place(rows: int, columns: int):
+    op, rng = product(rows, 200, columns), np.random.default_rng(rows)
+    arrays = [rng.standard_normal(shape, dtype="f4") for shape in ((rows, 200), (200, columns), (rows,))]
+    packed, *others = (
+        tx.schedule(op).auto(constant=constant).compile()(*arrays) for constant in (["W", "b"], ["W"], [])
+    )
+    for found in others:
+        np.testing.assert_array_equal(found, packed)
+    np.testing.assert_allclose(packed, tx.schedule(op).compile()(*arrays), rtol=0, atol=1e-4)
+
+
+def test_lanes_that_are_left_over_stand_beside_the_tiles_of_their_rows():
+    """A tile of rows is read once for all lanes."""
+    listing = str(tx.schedule(product(512, 256, 49)).auto("x86-64-v3", constant=["W"]))
+    tiles = listing[listing.index("for Y.ooi in") : listing.index("Y_acc_rest[")]
+    assert listing.count("for Y.ooi in") == 1
+    assert [
+        line.count("X_cache[iio, c") + 2 * line.count("X_cache[3, c")
+        for line in tiles.splitlines()
+        if "+=" in line
+    ] == [1, 2]
+
+
+@pytest.mark.parametrize(("terms", "cut"), [(2048, False), (4096, True)])
+def test_terms_are_cut_where_a_panel_of_all_leaves_the_second_cache(terms: int, cut: bool):
+    assert ('split("Y.c"' in script(product(64, terms, 49))) == cut
