@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from argparse import Namespace
 
 import pytest
 
@@ -51,8 +53,8 @@ def test_ranks_of_this_machine_are_compared(small, capsys, monkeypatch):
     """The rank that measures is a world of one, as the launcher would start several."""
     arguments = [*COMMAND, "--only", "tiny"]
 
-    def on_ranks(ranks: int, names: list[str], _: object) -> dict:
-        assert (ranks, names) == (2, ["tiny"])
+    def on_ranks(ranks: int, asked: Namespace) -> dict:
+        assert (ranks, asked.only) == (2, "tiny")
         capsys.readouterr()
         assert main([*arguments, "--worker"]) == 0
         return json.loads(capsys.readouterr().out.splitlines()[-1])
@@ -102,6 +104,66 @@ def test_networks_take_their_batches(name: str):
     x, y = network.batch()
     assert x.shape == network.shape and 0 <= y.min() and y.max() < network.classes
     assert len(y) == (x.size if network.words else len(x))
+
+
+OWN = """
+import numpy as np
+from texpr import nn
+from beside import WIDTH
+
+def regression():
+    model = nn.Linear(WIDTH, 1)
+    x = np.ones((6, WIDTH))
+    return model, nn.MSELoss(), nn.optim.SGD(model.parameters(), lr=0.1), x, x[:, :1]
+
+def wrong():
+    return nn.Linear(2, 1), 3
+
+def failing():
+    raise ValueError("no data here")
+"""
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """A file of a user, who is in its folder."""
+    (tmp_path / "own_training.py").write_text(OWN)
+    (tmp_path / "beside.py").write_text("WIDTH = 3")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    for name in ("own_training", "beside"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+
+
+@pytest.mark.parametrize("place", ["own_training.py:regression", "own_training:regression"])
+def test_networks_of_users(own, capsys, place):
+    assert main([*COMMAND, "--ranks", "4", "--network", place]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[5:] if "regression" in line] == ["regression"] * 3
+    assert "mlp" not in "".join(lines)
+
+
+EXPECTED = "the function is to give a model, a loss, an optimizer, data and targets, not "
+REFUSED = {
+    "own_training.py": "expected FILE.py:FUNCTION or MODULE:FUNCTION",
+    "none.py:f": "FileNotFoundError: there is no file none.py",
+    "no_such_module:f": "ModuleNotFoundError: No module named 'no_such_module'",
+    "own_training.py:none": "there is no function `none`",
+    "own_training.py:wrong": f"{EXPECTED}(Linear, int)",
+    "own_training.py:failing": "ValueError: no data here",
+}
+
+
+@pytest.mark.parametrize("place", REFUSED)
+def test_networks_of_users_that_cannot_be_made(own, capsys, place):
+    assert main([*COMMAND, "--network", place]) == 1
+    assert capsys.readouterr().err == f"error[arguments]: --network {place}: {REFUSED[place]}\n"
+
+
+def test_networks_of_one_name(own, capsys):
+    assert main([*COMMAND, *["--network", "own_training.py:regression"] * 2]) == 1
+    said = "error[arguments]: --network own_training.py:regression: another one is called `regression`\n"
+    assert capsys.readouterr().err == said
 
 
 def test_worlds_are_powers_of_two_and_the_largest():

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from argparse import SUPPRESS, ArgumentTypeError, Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,6 +36,7 @@ from texpr.support.late import late
 from texpr.support.options import options
 from texpr.support.table import Table
 from texpr.tools.arguments import Commands, add_command, integer
+from texpr.tools.bench.own_networks import OwnNetwork
 from texpr.tools.bench.scaling_networks import NETWORKS
 from texpr.tools.units import duration, rate, said_rate, said_time
 
@@ -115,6 +116,14 @@ def add_parser(commands: Commands) -> None:
     )
     parser.add_argument("--only", default="", metavar="NAMES", help=f"some of {','.join(NETWORKS)}")
     parser.add_argument(
+        "--network",
+        action="append",
+        default=[],
+        metavar="FILE.py:FUNCTION",
+        help="predict this one: what the function gives is a model, a loss, an optimizer, a batch of data "
+        "and its targets; may be given several times",
+    )
+    parser.add_argument(
         "--rounds", type=integer(1), default=20, metavar="N", help="steps to take medians of (default: 20)"
     )
     parser.add_argument(
@@ -129,12 +138,13 @@ def add_parser(commands: Commands) -> None:
 
 def bench_scaling(arguments: Namespace) -> int:
     """Print tables: efficiencies, reductions of the largest world, and worlds that were measured."""
-    names = _names(arguments.only)
+    networks = _networks(arguments)
     if arguments.worker:
-        return _work(names, arguments)
+        return _work(networks, arguments)
     if arguments.measure:
         options(threads=1)
-    traces = {n: traced_steps.traced(NETWORKS[n], arguments.bucket_cap_mb, arguments.rounds) for n in names}
+    cap, rounds = arguments.bucket_cap_mb, arguments.rounds
+    traces = {name: traced_steps.traced(each, cap, rounds) for name, each in networks.items()}
     link = Link(arguments.latency, arguments.bandwidth, arguments.adding or _adding_rate())
     print(
         f"latency {said_time(link.latency)}, bandwidth {said_rate(link.bandwidth)}, adding "
@@ -146,7 +156,7 @@ def bench_scaling(arguments: Namespace) -> int:
         for each in predicted(trace, arguments.ranks, link, arguments.algorithm)[1]:
             print(_BUCKETS.row(name, each.message.name, *_row(each, arguments.ranks)))
     if arguments.measure:
-        _print_measured(names, traces, arguments)
+        _print_measured(traces, arguments)
     return 0
 
 
@@ -170,7 +180,7 @@ def worlds_up_to(ranks: int) -> list[int]:
     return [*powers, ranks]
 
 
-def _print_measured(names: Sequence[str], traces: dict[str, Trace], arguments: Namespace) -> None:
+def _print_measured(traces: dict[str, Trace], arguments: Namespace) -> None:
     """A row per network and world: the model, with what an allreduce takes here, beside the truth.
 
     Kernels count as they are while all ranks compute, each for itself: ranks share caches, memory,
@@ -178,8 +188,8 @@ def _print_measured(names: Sequence[str], traces: dict[str, Trace], arguments: N
     """
     print(f"\nRanks of this machine, which has {host.cores()} cores:\n\n{_MEASURED.header()}")
     for ranks in arguments.measure:
-        found = _on_ranks(ranks, names, arguments)
-        for name in names:
+        found = _on_ranks(ranks, arguments)
+        for name in traces:
             taken, trace = found["taken"][name], _trace_of(found["traces"][name])
             guess, _ = simulate(trace, _cost_of(found), ranks, opening=found["opening"], overlaps=False)
             alone = traces[name].seconds
@@ -209,11 +219,12 @@ def _record(trace: Trace) -> dict[str, Any]:
     }
 
 
-def _on_ranks(ranks: int, names: Sequence[str], arguments: Namespace) -> dict[str, Any]:
+def _on_ranks(ranks: int, arguments: Namespace) -> dict[str, Any]:
     """The measurements of the ranks of a world here."""
     command = [sys.executable, "-m", "texpr", "launch", "-n", str(ranks), "--threads", "1"]
     command += ["--oversubscribe", "--allow-root", "-m", "texpr", "bench", "scaling", "--worker"]
-    command += ["--only", ",".join(names), "--rounds", str(arguments.rounds)]
+    command += ["--only", arguments.only, "--rounds", str(arguments.rounds)]
+    command += [word for place in arguments.network for word in ("--network", place)]
     command += ["--bucket-cap-mb", str(arguments.bucket_cap_mb)]
     try:
         found = subprocess.run(command, capture_output=True, text=True, timeout=_LIMIT)
@@ -230,7 +241,7 @@ def _on_ranks(ranks: int, names: Sequence[str], arguments: Namespace) -> dict[st
     return json.loads(found.stdout.splitlines()[-1])
 
 
-def _work(names: Sequence[str], arguments: Namespace) -> int:
+def _work(networks: Mapping[str, traced_steps.Network], arguments: Namespace) -> int:
     """Measure on a rank; rank 0 prints a line of JSON."""
     comm, rounds, timed = distributed.init(), arguments.rounds, traced_steps.timed
     small, large = np.zeros(_SMALL // 4, np.float32), np.zeros(_ADDED, np.float32)
@@ -243,8 +254,8 @@ def _work(names: Sequence[str], arguments: Namespace) -> int:
         "taken": {},
     }
     cap = arguments.bucket_cap_mb
-    for name in names:
-        trace, found["taken"][name] = traced_steps.compared(NETWORKS[name], cap, rounds, comm)
+    for name, network in networks.items():
+        trace, found["taken"][name] = traced_steps.compared(network, cap, rounds, comm)
         found["traces"][name] = _record(trace)
     if comm.is_main:
         print(json.dumps(found), flush=True)
@@ -262,12 +273,19 @@ def _adding_rate() -> float:
     return total.nbytes / float(np.median(times))
 
 
-def _names(text: str) -> list[str]:
-    found = [n for n in text.split(",") if n] or list(NETWORKS)
-    for name in found:
+def _networks(arguments: Namespace) -> dict[str, traced_steps.Network]:
+    """The networks of the user, and those of `--only`; unless there are any, all of the command."""
+    own: dict[str, OwnNetwork] = {}
+    for place in arguments.network:
+        network = OwnNetwork(place)
+        if network.name in own or network.name in NETWORKS:
+            raise network.error(f"another one is called `{network.name}`")
+        own[network.name] = network
+    names = [n for n in arguments.only.split(",") if n] or ([] if own else list(NETWORKS))
+    for name in names:
         if name not in NETWORKS:
             raise CallError(f"--only {name}: expected some of {', '.join(NETWORKS)}", code="arguments")
-    return found
+    return {**own, **{name: NETWORKS[name] for name in names}}
 
 
 def _worlds(text: str) -> tuple[int, ...]:

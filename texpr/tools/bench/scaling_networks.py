@@ -10,6 +10,9 @@ import numpy as np
 from texpr import nn
 from texpr.support.frozen_dataclass import frozen
 
+Parts = tuple[nn.Module, Callable[..., Any], nn.optim.Optimizer, Any, Any]
+"""A model, its loss and optimizer, a batch of data and its targets."""
+
 
 @frozen
 class Network:
@@ -37,10 +40,11 @@ class Network:
         data = rng.standard_normal(self.shape, dtype=np.float32)
         return data, rng.integers(0, self.classes, self.shape[0])
 
-    def model(self) -> nn.Module:
-        """The module, the same each time."""
+    def parts(self) -> Parts:
+        """All that a step needs, the same each time."""
         nn.manual_seed(0)
-        return self.make()
+        model = self.make()
+        return model, nn.CrossEntropyLoss(), self.optimizer(model.parameters()), *self.batch()
 
 
 def _mlp() -> nn.Module:

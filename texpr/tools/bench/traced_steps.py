@@ -7,19 +7,28 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from statistics import median
+from typing import Protocol
 
 import numpy as np
 
-from texpr import nn
 from texpr.distributed import Communicator
 from texpr.distributed.step_simulator import Message, Moment, Trace
 from texpr.nn.core.inputs import as_input
+from texpr.nn.core.module import dtype_of, structure
 from texpr.nn.data.checks import as_target
 from texpr.nn.training.data_parallel.parallel_step import ParallelStep
-from texpr.tools.bench.scaling_networks import Network
+from texpr.tools.bench.scaling_networks import Parts
 
 WARM = 3
 """Rounds before those that count: they compile and fill caches."""
+
+
+class Network(Protocol):
+    """Makes what a step needs."""
+
+    def parts(self) -> Parts:
+        """Model, loss, optimizer, data and targets, the same each time."""
+        ...
 
 
 class _Clock(Communicator):
@@ -63,20 +72,21 @@ class _Ticket:
 
 def step_on(network: Network, comm: Communicator, cap_mb: float) -> Callable[[], object]:
     """A training step on the network's batch."""
-    model, (x, y) = network.model(), network.batch()
-    optimizer = network.optimizer(model.parameters())
-    return on_batch(ParallelStep(model, nn.CrossEntropyLoss(), optimizer, comm, bucket_cap_mb=cap_mb), x, y)
+    model, loss, optimizer, x, y = network.parts()
+    return on_batch(ParallelStep(model, loss, optimizer, comm, bucket_cap_mb=cap_mb), x, y)
 
 
-def on_batch(step: ParallelStep, x: np.ndarray, y: np.ndarray) -> Callable[[], object]:
+def on_batch(step: ParallelStep, x: object, y: object) -> Callable[[], object]:
     """A training step on one batch, as `Trainer` makes it."""
-    specs = as_input(x, None).spec, as_target(y, True, None).spec
+    dtype = dtype_of(structure(step.model))
+    given = as_input(x, dtype), as_target(y, bool(getattr(step.loss, "labels", False)), dtype)
+    specs = given[0].spec, given[1].spec
 
     def run() -> None:
         step.open(specs)
         plan = step.plan(*specs)
-        plan.fill(0, x)
-        plan.fill(1, y)
+        for k, each in enumerate(given):
+            plan.fill(k, each.array)
         step.commit_round(plan, step.measure(plan))
 
     return run
