@@ -7,7 +7,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -91,6 +91,13 @@ class Smooth:
         """The float outputs."""
         return [y for y in self.outputs if y.dtype.kind == "f"]
 
+    @property
+    def has_floats(self) -> bool:
+        """True if an output is of floats, by the types that the operator says."""
+        signature = self.operator.signature
+        kinds = {p.dtype: self.inputs[p.name].dtype.kind for p in signature.inputs if p.name in self.inputs}
+        return any(kinds.get(p.dtype, p.dtype[0]) == "f" for p in signature.outputs)
+
     @cached_property
     def tangents(self) -> list[Array]:
         """Of the float inputs, in their order."""
@@ -136,8 +143,20 @@ def as_tuple(value: object) -> tuple[Array, ...]:
     return tuple(np.asarray(v) for v in (value if isinstance(value, tuple) else (value,)))
 
 
-def smooth_cases() -> Iterator[Smooth]:
-    """Every case of every operator that has a derivative."""
+@cache
+def smooth_cases() -> tuple[Smooth, ...]:
+    """Every case of every operator that has a derivative. Nothing is computed: all files of tests
+    that go through the library ask for it when they are read, in each process.
+    """
+    return tuple(_smooth_cases())
+
+
+def first_smooth_cases() -> dict[str, Smooth]:
+    """The first of each operator."""
+    return {case.name: case for case in reversed(smooth_cases())}
+
+
+def _smooth_cases() -> Iterator[Smooth]:
     for case in CASES:
         if case.name in WITHOUT or case.dtypes[0] not in ("f4", "f8"):
             continue
@@ -147,7 +166,7 @@ def smooth_cases() -> Iterator[Smooth]:
             smooth = Smooth(
                 case.name, dict(zip(names, map(_moved, arrays, range(len(arrays))))), case.constants
             )
-            if smooth.floats:
+            if smooth.has_floats:
                 yield smooth
 
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from tests.ops.smooth import Smooth, as_tuple, smooth_cases
+from tests.ops.smooth import Smooth, as_tuple, first_smooth_cases
 from tests.ops.table import Array
 from texpr import ops
 
-FIRST = {case.name: case for case in reversed([*smooth_cases()])}
+FIRST = first_smooth_cases()
 
 
 def slopes(case: Smooth, inputs: Sequence[tx.Tensor]) -> list[Array]:

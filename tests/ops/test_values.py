@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from tests.ops.smooth import CASES, ONCE, as_tuple, smooth_cases
+from tests.ops.smooth import CASES, ONCE, as_tuple, first_smooth_cases
 from tests.ops.table import Case
 from texpr import ops
 
@@ -48,7 +48,7 @@ FIRST = {case.name: case for case in reversed(CASES)}
 OTHERS = {
     name: [case for case in CASES if case.name == name and case is not first] for name, first in FIRST.items()
 }
-SMOOTH = {case.name: case for case in reversed([*smooth_cases()])}
+SMOOTH = first_smooth_cases()
 ELSEWHERE = {
     "dropout",
     "next_seed",

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from tests.ops.smooth import as_tuple, smooth_cases
+from tests.ops.smooth import as_tuple, first_smooth_cases
 from tests.ops.table import Array, Case
 from tests.ops.test_values import FIRST, assert_close
 from texpr import ops
 from texpr.compiler.op import instance
 from texpr.ir.printing.tensor import show_program
 
-SMOOTH = {case.name: case for case in reversed([*smooth_cases()])}
+SMOOTH = first_smooth_cases()
 EXAMPLES = 3
 Axes = tuple[int | None, ...]
 
