@@ -31,6 +31,7 @@ GROUPS = {
     "Shaped": "Values, gradients, devices",
     "ArrayMethods": "Methods with NumPy's names",
     "TorchMethods": "Methods with PyTorch's names",
+    "InPlaceMethods": "Methods that give the tensor another value",
     "TorchDtypes": "Conversions",
     "Elementary": "Functions of each element",
     "SortingMethods": "Order",
@@ -41,7 +42,10 @@ OPERATORS = (
     ("== != < <= > >=", "Comparison, element by element."),
     ("& | ^ ~ << >>", "Bits of integers, logic of truth values."),
     ("x[...]", "Indices, slices, masks and arrays of indices, as in NumPy; the result is no view."),
-    ("x[...] = v, x += y", "The tensor gets another value; tensors made from it before keep theirs."),
+    (
+        "x[...] = v, x += y",
+        "The tensor gets another value; tensors made from it before keep theirs. At places that are one, the last value counts.",
+    ),
     ("len(x), iter(x), float(x), bool(x)", "Shapes and values as Python's; a value is computed first."),
 )
 

@@ -189,24 +189,11 @@ TENSOR = {
     **meant('x.astype("i8")', "char"),
     **said("every tensor is a value of its own; `x + 0` computes another", "copy"),
     **said(
-        "values stay as they are: `x = x + 1` makes another tensor, `x[...] = 1` assigns",
-        "add_",
-        "sub_",
-        "mul_",
-        "div_",
-        "copy_",
-        "fill_",
-        "zero_",
-        "clamp_",
-        "set",
-        "put",
-        "at",
-        "masked_fill_",
-        "index_put_",
-        "scatter_",
-        "scatter_add_",
-        "fill",
+        "`x[places] = v` assigns", "set", "put", "at", "index_put_", "scatter_", "scatter_add_", "index_fill_"
     ),
+    **meant("x.fill_(...)", "fill"),
+    **meant("nn.init.normal_(p)", "normal_"),
+    **meant("nn.init.uniform_(p)", "uniform_"),
     **said("write `x - y`", "subtract"),
     **said("write `x * y`", "multiply"),
     **said("write `x / y`", "divide"),
@@ -234,7 +221,6 @@ TENSOR = {
 
 LAYER = {
     **said('`m.to("cuda")` moves it', "cuda"),
-    **said("gradients belong to the optimizer: `nn.optim.SGD(m.parameters()).zero_grad()`", "zero_grad"),
     **said(
         "`nn.Trainer(m, loss=..., optimizer=...)` trains: `nn.Trainer.fit`, `nn.Trainer.evaluate`, "
         "`nn.Trainer.predict`",
@@ -261,7 +247,7 @@ LAYER = {
     **meant("m.summary()", "count_params"),
     **meant("tx.onnx.save(m, path)", "export"),
     **meant("m.register_forward_hook(hook)", "register_full_backward_hook"),
-    **meant("m.named_parameters()", "get_parameter", "named_weights"),
+    **meant("m.named_parameters()", "named_weights"),
     **said("the loss has gradients: `x.backward()`", "backward"),
 }
 """Of modules."""

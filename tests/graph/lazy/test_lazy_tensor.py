@@ -229,10 +229,6 @@ COMPLAINTS = {
     'error[gradient]: a tensor of i64 has no gradient\n  help: convert it: .astype("f32")': lambda: tx.tensor(
         [1], requires_grad=True
     ),
-    "error[gradient]: elements of a tensor that requires a gradient are assigned\n"
-    "  help: compute a new tensor: where(condition, values, x)": lambda: tx.tensor(
-        [1.0], requires_grad=True
-    ).__setitem__(0, 2.0),
     "error[shape]: the cotangent is [2], the tensor [3]": lambda: (
         tx.tensor(np.ones(3), requires_grad=True) * 2
     ).backward(np.ones(2)),
@@ -241,14 +237,6 @@ COMPLAINTS = {
     ),
     "error[dtype]: an operand has dtype complex128, which texpr does not have\n  help: convert it: "
     ".astype(...)": lambda: tx.tensor(np.ones(3, "c16")),
-    "error[index]: elements at places that an array gives are assigned\n"
-    "  help: use texpr.ops.scatter, which says what happens where places meet": lambda: tx.tensor(
-        np.ones(3)
-    ).__setitem__([0, 1], 2.0),
-    "error[index]: an array is assigned where a mask holds\n"
-    "  help: assign one number, or choose element by element: tx.where(mask, values, x)": lambda: tx.tensor(
-        np.eye(2)
-    ).__setitem__(np.eye(2, dtype=bool), np.ones(2)),
     "error[shape]: values of shape [2] are assigned to elements of shape [3]": lambda: tx.tensor(
         np.ones(3)
     ).__setitem__(..., [1.0, 2.0]),

@@ -404,3 +404,33 @@ def test_old_programs_are_forgotten():
     for size in range(1, 40):
         layer(np.zeros(size, np.float32))
     assert len(layer._plans) == 32
+
+
+def test_parameters_and_buffers_by_name():
+    model = nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2))
+    assert model.get_parameter("0.weight") is model[0].weight
+    assert model.get_buffer("1.running_mean") is model[1].running_mean
+    assert complaint(lambda: model.get_parameter("0.wieght")) == (
+        "error[module]: Sequential has no parameter `0.wieght`\n  help: did you mean `0.weight`?"
+    )
+
+
+def test_gradients_are_forgotten_by_the_model_and_the_optimizer():
+    model = nn.Linear(3, 2)
+    optimizer = nn.optim.SGD(model.parameters(), lr=0.1)
+    for owner in (model, optimizer):
+        model(tx.ones(4, 3)).sum().backward()
+        owner.zero_grad(set_to_none=False)
+        assert model.weight.grad.tolist() == [[0, 0, 0], [0, 0, 0]]
+        owner.zero_grad()
+        assert model.weight.grad is None
+        owner.zero_grad(set_to_none=False)
+        assert model.weight.grad is None
+
+
+def test_parameters_as_text():
+    p = nn.Parameter(np.float32([1, 2]))
+    assert repr(p) == "Parameter(parameter: [1., 2.], f32[2])"
+    assert repr(p.requires_grad_(False)) == "Parameter(parameter: [1., 2.], f32[2], requires_grad=False)"
+    assert repr(nn.ParameterDict({"a": np.ones(3)})) == "ParameterDict(\n  (a): f64[3]\n)"
+    assert repr(nn.ParameterList()) == "ParameterList()"

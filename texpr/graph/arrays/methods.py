@@ -1,7 +1,8 @@
 """NumPy's operators and methods, for everything that stands for an array: each is an operator of
 the language, applied.
 
-Nothing is changed in place: `x += y` makes `x` another tensor, and slices are values of their own.
+Memory is never changed in place: `x += y` and `x.add_(y)` give `x` another value, and slices are
+values of their own.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any, Self
 from texpr import ops
 from texpr.graph.arrays import array_functions, binary, numpy_dispatch, ufuncs
 from texpr.graph.arrays.elementary import Elementary
+from texpr.graph.arrays.in_place_methods import InPlaceMethods
 from texpr.graph.arrays.promotion import named
 from texpr.graph.arrays.recorded import Recorded, arithmetic, recorded
 from texpr.graph.arrays.sorting_methods import SortingMethods
@@ -209,7 +211,7 @@ class ArrayOperators(Recorded):
 
 
 @suggests(TENSOR)
-class ArrayMethods(ArrayOperators, TorchMethods, SortingMethods, Elementary, Shaped):
+class ArrayMethods(ArrayOperators, TorchMethods, SortingMethods, Elementary, InPlaceMethods, Shaped):
     """Methods of values with a shape and a dtype that take part in calls of operators."""
 
     __slots__ = ()

@@ -207,6 +207,14 @@ class TorchMethods(TorchDtypes, Recorded):
         """x - alpha other."""
         return self - (other if alpha == 1 else other * alpha)
 
+    def addcmul(self: Array, first: Any, second: Any, *, value: Any = 1) -> Array:
+        """x + value first second."""
+        return self.add(first * second, alpha=value)
+
+    def addcdiv(self: Array, first: Any, second: Any, *, value: Any = 1) -> Array:
+        """x + value first / second."""
+        return self.add(first / second, alpha=value)
+
     def mul(self: Array, other: object) -> Array:
         """x times other."""
         return self * other

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import wraps
-from typing import Any
+from typing import Any, Self
 
 from texpr.graph.arrays.elementary import Elementary
+from texpr.graph.arrays.in_place_methods import InPlaceMethods
 from texpr.graph.arrays.methods import ArrayMethods, ArrayOperators
 from texpr.graph.arrays.recording import active_capture, is_recording
 from texpr.graph.arrays.sorting_methods import SortingMethods
@@ -50,8 +51,18 @@ def _delegated(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     return found
 
 
+def _of_value(name: str) -> Callable[..., Any]:
+    """A method of the tensor that stands for the value."""
+
+    def found(self: VariableLike, *arguments: object, **options: object) -> Any:
+        return getattr(value_of(self), name)(*arguments, **options)
+
+    found.__name__ = name
+    return boundary(found)
+
+
 @suggests(TENSOR)
-class VariableMethods:
+class VariableMethods(InPlaceMethods):
     """The methods and operators of tensors, but for `==` and truth, which are those of objects."""
 
     __slots__ = ()
@@ -71,6 +82,33 @@ class VariableMethods:
     def T(self) -> Any:  # noqa: N802
         """All axes in the opposite order."""
         return value_of(self).T  # type: ignore[arg-type]
+
+    @property
+    def mT(self) -> Any:  # noqa: N802
+        """The last two axes exchanged."""
+        return value_of(self).mT  # type: ignore[arg-type]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return value_of(self).nbytes  # type: ignore[arg-type]
+
+    @property
+    def is_leaf(self) -> bool:
+        """True: a variable is computed from nothing."""
+        return True
+
+    @boundary
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Ask for gradients in this variable, or no longer."""
+        if requires_grad and not self.dtype.is_float:  # type: ignore[attr-defined]
+            raise CallError(
+                f"a variable of {self.dtype} has no gradient",  # type: ignore[attr-defined]
+                code="gradient",
+                help='convert it: .astype("f32")',
+            )
+        self.requires_grad = requires_grad  # type: ignore[attr-defined]
+        return self
 
     def __iter__(self) -> Iterator[Any]:
         return iter(value_of(self))  # type: ignore[arg-type]
@@ -104,6 +142,22 @@ def _updating(name: str) -> Callable[..., Any]:
 
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"):
     setattr(VariableMethods, f"__i{_name}__", _updating(f"__{_name}__"))
+for _name in (
+    "to",
+    "cpu",
+    "to_device",
+    "realize",
+    "backward",
+    "__float__",
+    "__int__",
+    "__index__",
+    "__complex__",
+    "__format__",
+    "__array_namespace__",
+    "__dlpack__",
+    "__dlpack_device__",
+):
+    setattr(VariableMethods, _name, _of_value(_name))
 for _class in (Elementary, ArrayOperators, TorchDtypes, TorchMethods, SortingMethods, ArrayMethods):
     for _name, _method in vars(_class).items():
         if callable(_method) and _name not in _OWN:

@@ -12,7 +12,7 @@ import numpy as np
 from texpr.graph.arrays import array_functions
 from texpr.graph.arrays.methods import ArrayMethods
 from texpr.graph.arrays.recording import is_recording
-from texpr.graph.arrays.setitem import with_elements
+from texpr.graph.arrays.setitem import known_places, needs_places, with_elements
 from texpr.graph.lazy.recipes import observation
 from texpr.ir.dtypes import BOOL, DType, int_range
 from texpr.support.errors import CallError
@@ -40,24 +40,37 @@ class InPlaceOperators(ArrayMethods):
 
         def realize(self) -> Self: ...
 
+        def detach(self) -> Self: ...
+
         def detach_users(self) -> None: ...
 
     @boundary
     def __setitem__(self, key: object, value: object) -> None:
         """Give the tensor a value with these elements replaced.
 
+        Places may be numbers, slices, masks and arrays of integers; where several places are one, the
+        last value counts.
+
         Raises:
-            CallError: the tensor is a leaf that requires a gradient; an array of integers as index;
-                shapes that do not fit.
+            CallError: the tensor is a leaf that requires a gradient, and gradients are recorded; shapes
+                that do not fit.
         """
         if self.requires_grad and self.node is None:
-            raise CallError(
-                "elements of a tensor that requires a gradient are assigned",
-                code="gradient",
-                help="compute a new tensor: where(condition, values, x)",
-            )
+            if is_recording():
+                raise CallError(
+                    "elements of a tensor that requires a gradient are assigned",
+                    code="gradient",
+                    help="compute a new tensor, where(condition, values, x), or assign inside "
+                    "`with tx.no_grad():`",
+                )
+            new = self.detach()
+            new[key] = value
+            self._as_update(new)
+            return
         if self._write(key, value):
             return
+        if needs_places(key):
+            key = known_places(key)
         from texpr.graph.lazy.making import tensor
 
         new = with_elements(

@@ -26,7 +26,7 @@ from texpr.support.elsewhere import LAYER
 from texpr.support.errors import CallError, CheckpointError
 from texpr.support.frozen_dataclass import frozen
 from texpr.support.options import current
-from texpr.support.suggest import KnowsArguments, suggests
+from texpr.support.suggest import KnowsArguments, did_you_mean, suggests
 from texpr.support.tracebacks import hide_frames
 from texpr.support.warn import warn
 
@@ -310,6 +310,40 @@ class Module(KnowsArguments):
                 )
             found = found._modules[part]
         return found
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter of a dotted name, such as `"0.weight"`.
+
+        Raises:
+            CallError: there is none.
+        """
+        return self._entry(target, dict(self.named_parameters()), "parameter")
+
+    def get_buffer(self, target: str) -> Buffer:
+        """The buffer of a dotted name, such as `"1.running_mean"`.
+
+        Raises:
+            CallError: there is none.
+        """
+        return self._entry(target, dict(self.named_buffers()), "buffer")
+
+    def _entry(self, target: str, known: Mapping[str, Any], kind: str) -> Any:
+        if target not in known:
+            raise CallError(
+                f"{type(self).__name__} has no {kind} `{target}`",
+                code="module",
+                help=did_you_mean(target, known),
+            )
+        return known[target]
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients of all parameters, as the optimizer's `zero_grad` does.
+
+        Args:
+            set_to_none: False for gradients of 0.
+        """
+        for p in self.parameters():
+            p.forget_gradient(set_to_none)
 
     def named_modules(self) -> Iterator[tuple[str, Module]]:
         """This module and all below it with their dotted names, parents first, each once."""

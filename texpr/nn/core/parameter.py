@@ -11,6 +11,7 @@ import numpy as np
 from texpr.graph import Variable, active_capture
 from texpr.graph.arrays.promotion import named
 from texpr.graph.lazy import Tensor
+from texpr.graph.lazy.creation import zeros_like
 from texpr.ir.dtypes import DType, numpy_dtype, stored
 from texpr.support.options import current
 from texpr.support.tracebacks import boundary
@@ -61,6 +62,18 @@ class Parameter(Variable):
         capture = active_capture.get()
         if capture is None or not capture.takes_gradient(self, value):
             self._grad = value
+
+    def forget_gradient(self, set_to_none: bool = True) -> None:
+        """Let `grad` be None, or 0 where there is one."""
+        if set_to_none or self.grad is not None:
+            self.grad = None if set_to_none else zeros_like(self.grad)
+
+    def __repr__(self) -> str:
+        values = np.array2string(
+            np.asarray(self.numbers()), separator=", ", prefix=f"Parameter({self.name}: "
+        )
+        frozen = "" if self.requires_grad else ", requires_grad=False"
+        return f"Parameter({self.name}: {values}, {self.dtype}{list(self.shape)}{frozen})"
 
 
 class Buffer(Variable):

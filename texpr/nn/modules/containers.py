@@ -138,6 +138,12 @@ class _Dict(_Container[Entry]):
         return key in self._entries
 
 
+def _with_parameters(container: _Container[Parameter]) -> str:
+    """A container of parameters as text, a line for each."""
+    lines = [f"  ({name}): {p.dtype}{list(p.shape)}\n" for name, p in container._entries.items()]
+    return f"{type(container).__name__}({chr(10) if lines else ''}{''.join(lines)})"
+
+
 class ModuleList(_List[Module]):
     """List whose modules are registered. It has no `forward`.
 
@@ -163,6 +169,9 @@ class ParameterList(_List[Parameter]):
     """
 
     kind = Parameter
+
+    def __repr__(self) -> str:
+        return _with_parameters(self)
 
 
 class ModuleDict(_Dict[Module]):
@@ -190,6 +199,9 @@ class ParameterDict(_Dict[Parameter]):
     """
 
     kind = Parameter
+
+    def __repr__(self) -> str:
+        return _with_parameters(self)
 
 
 class Sequential(_List[Module]):

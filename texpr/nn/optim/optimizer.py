@@ -220,10 +220,15 @@ class Optimizer(KnowsArguments):
             uphill = self.group(parameter).get("maximize", False)
             self.update(capture, parameter, ops.negative(gradient) if uphill else gradient)  # type: ignore[arg-type]
 
-    def zero_grad(self) -> None:
-        """Forget the gradients that `backward()` has added up."""
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients that `backward()` has added up.
+
+        Args:
+            set_to_none: False for gradients of 0, with which parameters are changed by decay and
+                momentum; those without a gradient stay.
+        """
         for p in self.parameters:
-            p.grad = None
+            p.forget_gradient(set_to_none)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change the parameters by the gradients that `backward()` has given them; those without a
