@@ -149,3 +149,16 @@ def test_where_no_rank_is_known():
         tx.CheckError, match="counts from the end of `X`, whose packs have any number of dimensions"
     ):
         tx.op(TEXT + "op f(X: f32[*S]) -> Y: f32[*S] { Y = softmax(X) }")
+
+
+def test_dim_is_axis():
+    x = np.random.default_rng(0).standard_normal((3, 4)).astype("f4")
+    expected = tx.ops.softmax(x, axis=0)
+    for given in (x, tx.tensor(x)):
+        assert (np.asarray(tx.ops.softmax(given, dim=0)) == expected).all()
+    with pytest.raises(tx.CallError) as caught:
+        tx.ops.softmax(x, dim=0, axis=0)
+    assert str(caught.value).startswith("error[arguments]: softmax has no argument `dim`")
+    with pytest.raises(tx.CallError) as caught:
+        tx.ops.relu(x, dim=0)
+    assert str(caught.value).startswith("error[arguments]: relu has no argument `dim`")

@@ -48,6 +48,8 @@ else:
     breakpoints = late("texpr.compiler.breakpoints")
 
 _SHORT_TEXT = 4000
+_OF_TORCH = {"dim": "axis", "keepdim": "keepdims"}
+"""Names of constants in torch, where an operator has NumPy's."""
 """Characters of a text that takes less time to hash than its operator takes to print."""
 R = TypeVar("R", covariant=True)
 
@@ -167,6 +169,9 @@ class Op(callable.Callable):
         Raises:
             CallError: arguments that do not fit.
         """
+        for theirs, own in _OF_TORCH.items() if options else ():
+            if theirs in options and own in self._constants and own not in options:
+                options[own] = options.pop(theirs)
         given = {"out": out} if (out := options.pop("out", None)) is not None else {}
         try:
             key = self._call_key(arrays, options)

@@ -256,7 +256,11 @@ class ArrayMethods(ArrayOperators, TorchMethods, SortingMethods, Elementary, InP
 
     @recorded
     def transpose(self, *order: Any) -> Self:
-        """Axis k of the result is axis `order[k]`; without an order, all in the opposite one."""
+        """Axis k of the result is axis `order[k]`; without an order, all in the opposite one. Two
+        numbers exchange these axes, as in torch, where there are not two axes.
+        """
+        if len(order) == 2 and self.ndim != 2:
+            return self.swapaxes(*order)
         given = (
             order[0]
             if len(order) == 1 and (order[0] is None or isinstance(order[0], tuple | list))

@@ -64,7 +64,7 @@ def with_elements(x: Any, key: object, value: Any, make: Callable[[object], Any]
 
 
 def _as_values(x: Any, value: Any, make: Callable[[object], Any]) -> Any:
-    """What is assigned, in the dtype of `x`."""
+    """The values that are assigned, in the dtype of `x`."""
     known = isinstance(value, np.ndarray | np.generic | bool | int | float)
     return array_functions.cast(make(value) if known else value, x.dtype)
 

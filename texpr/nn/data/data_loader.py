@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from texpr.graph.lazy import Tensor, as_tensor
 from texpr.nn.core.argument_checks import whole
 from texpr.nn.data.datasets import TensorDataset
 from texpr.nn.data.samplers import batches_of, order_of
@@ -246,8 +247,8 @@ class DataLoader:
 
 @boundary
 def default_collate(examples: list[Any]) -> Any:
-    """Batch of a list of examples: arrays and numbers are stacked; tuples, lists and dicts keep
-    their structure.
+    """Batch of a list of examples: arrays and numbers are stacked to arrays, tensors to tensors;
+    tuples, lists and dicts keep their structure.
 
     Raises:
         CallError: arrays of different shapes, or what cannot be stacked.
@@ -263,11 +264,13 @@ def default_collate(examples: list[Any]) -> Any:
         parts = [default_collate(list(each)) for each in zip(*examples, strict=True)]
         return type(first)(*parts) if hasattr(first, "_fields") else type(first)(parts)
     arrays = [np.asarray(e) for e in examples]
-    if any(a.shape != arrays[0].shape for a in arrays) or arrays[0].dtype.kind not in "fiub":
+    tensors = isinstance(first, Tensor)
+    if any(a.shape != arrays[0].shape for a in arrays) or not tensors and arrays[0].dtype.kind not in "fiub":
         found = sorted({f"{a.dtype}{list(a.shape)}" for a in arrays})
         raise CallError(
             f"examples cannot be stacked: {', '.join(found[:3])}",
             code="data",
             help="give collate_fn, or pad them",
         )
-    return np.stack(arrays)
+    stacked = np.stack(arrays)
+    return as_tensor(stacked, dtype=first.dtype) if tensors else stacked

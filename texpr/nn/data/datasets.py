@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
+from texpr.graph.lazy import Tensor, as_tensor
 from texpr.support.errors import CallError
 from texpr.support.tracebacks import boundary
 
@@ -37,10 +38,11 @@ class Dataset:
 
 
 class TensorDataset(Dataset):
-    """Arrays whose first axes count the examples: an example is a tuple of their rows.
+    """Arrays whose first axes count the examples: an example is a tuple of their rows. Rows and
+    batches of tensors are tensors, those of arrays are arrays.
 
     Args:
-        tensors: arrays of equal extents of axis 0.
+        tensors: arrays or tensors of equal extents of axis 0.
     Raises:
         CallError: no arrays, or of different lengths.
     Example:
@@ -52,6 +54,7 @@ class TensorDataset(Dataset):
     @boundary
     def __init__(self, *tensors: Any) -> None:
         self.tensors = tuple(np.asarray(t) for t in tensors)
+        self._dtypes = tuple(t.dtype if isinstance(t, Tensor) else None for t in tensors)
         lengths = [len(t) if t.ndim else None for t in self.tensors]
         if not lengths or None in lengths or len(set(lengths)) > 1:
             shapes = ", ".join(str(list(t.shape)) for t in self.tensors) or "none"
@@ -61,14 +64,17 @@ class TensorDataset(Dataset):
             )
 
     def __getitem__(self, index: int) -> tuple[Any, ...]:
-        return tuple(t[index] for t in self.tensors)
+        return tuple(self._wrapped(t[index] for t in self.tensors))
 
     def __len__(self) -> int:
         return len(self.tensors[0])
 
-    def rows(self, indices: np.ndarray) -> tuple[np.ndarray, ...]:
+    def rows(self, indices: np.ndarray) -> tuple[Any, ...]:
         """Several examples at once: a batch."""
-        return tuple(np.take(t, indices, axis=0) for t in self.tensors)
+        return tuple(self._wrapped(np.take(t, indices, axis=0) for t in self.tensors))
+
+    def _wrapped(self, rows: Iterable[Any]) -> Iterator[Any]:
+        return (row if t is None else as_tensor(row, dtype=t) for row, t in zip(rows, self._dtypes))
 
 
 class Subset(Dataset):
