@@ -68,6 +68,11 @@ torch-databases: venv
 	.bridges/torch-newest/bin/python -m pip install --quiet expecttest
 	.bridges/torch-newest/bin/python scripts/peers/torch_databases.py --names '$(NAMES)'
 
+# tinygrad's tests of operators, by the methods that exist:  make tinygrad-ops ONLY=test_gelu,test_einsum
+tinygrad-ops: venv
+	$(BIN)/python -c "from scripts.bridges import environment; environment('torch', 'newest')"
+	.bridges/torch-newest/bin/python scripts/peers/tinygrad_ops.py --only '$(ONLY)'
+
 # The outside suite of the array API standard on `tx.array_api`, with counts:  make array-api EXAMPLES=20 SUITE=../array-api-tests
 array-api: $(VENV)/.array-api
 	$(BIN)/python -m scripts.array_api $(if $(SUITE),--suite $(SUITE)) --examples $(EXAMPLES) -n $(WORKERS) --dist worksteal array_api_tests
