@@ -326,6 +326,7 @@ GROUPS: dict[str, str] = {
     "graph.lazy.creation": "Creation and joining",
     "graph.lazy.making": "Tensors of existing data",
     "graph.lazy.lazy_tensor": "Gradients",
+    "graph.lazy.gradient_modes": "Gradients",
     "graph.lazy.jit_function": "Compiled functions",
     "graph.lazy.vmap": "Many examples, loops, choices",
     "graph.lazy.control_flow": "Many examples, loops, choices",

@@ -59,13 +59,7 @@ MODULE = {
     ),
     **meant("tx.schedule(f)", "create_schedule", "sch", "Stage"),
     **said("`tx.schedule(f).auto().compile()` makes a kernel", "lower", "build"),
-    **said(
-        "`with tx.no_grad():` records nothing",
-        "inference_mode",
-        "enable_grad",
-        "set_grad_enabled",
-        "stop_gradient",
-    ),
+    **said("`with tx.no_grad():` records nothing", "inference_mode", "stop_gradient"),
     **meant("tx.vmap", "pmap", "xmap"),
     **said(
         "`tx.grad(f)` is the gradient of an operator; `x.backward()` that of a loss",

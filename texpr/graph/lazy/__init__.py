@@ -33,8 +33,9 @@ from texpr.graph.lazy.creation import (
     zeros,
     zeros_like,
 )
+from texpr.graph.lazy.gradient_modes import enable_grad, no_grad, set_grad_enabled
 from texpr.graph.lazy.jit_function import Jitted, jit
-from texpr.graph.lazy.lazy_tensor import Tensor, no_grad
+from texpr.graph.lazy.lazy_tensor import Tensor
 from texpr.graph.lazy.making import as_tensor, from_dlpack, tensor
 from texpr.graph.lazy.random_numbers import manual_seed, rand, rand_like, randint, randn, randn_like, randperm
 from texpr.graph.lazy.vmap import vmap
@@ -58,6 +59,7 @@ __all__ = [
     "cond",
     "empty",
     "empty_like",
+    "enable_grad",
     "eye",
     "from_dlpack",
     "from_numpy",
@@ -77,6 +79,7 @@ __all__ = [
     "randn_like",
     "randperm",
     "scan",
+    "set_grad_enabled",
     "stack",
     "tensor",
     "vmap",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -562,19 +561,6 @@ def leaf_of(variable: Variable) -> Tensor:
         found.stops, found.owner = False, variable
         found.requires_grad = bool(getattr(variable, "requires_grad", False)) and variable.dtype.is_float
     return variable.leaf  # type: ignore[return-value]
-
-
-def no_grad() -> AbstractContextManager[None]:
-    """Block in which no gradient flows through what is computed.
-
-    Example:
-        >>> x = tx.ones(2, requires_grad=True)
-        >>> with tx.no_grad():
-        ...     y = x * 2
-        >>> y.requires_grad
-        False
-    """
-    return recording(False)
 
 
 def _argument(program: Program, name: str, dtype: DType, value: object) -> Tensor:
