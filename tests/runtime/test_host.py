@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 from pathlib import Path
@@ -10,8 +11,9 @@ from pathlib import Path
 import llvmlite.binding as llvm
 import pytest
 
-from texpr.runtime import host
+from texpr.runtime import host, processor_answers
 from texpr.runtime.call import value_checks as checks
+from texpr.runtime.disk_cache import DiskCache
 from texpr.runtime.native import jit, native_library
 
 
@@ -48,6 +50,36 @@ def object_code(text: str, triple: str, form: str) -> str | bytes:
         return target.emit_assembly(module) if form == "text" else target.emit_object(module)
 
 
+def test_what_llvm_says_is_kept_by_what_the_processor_says(monkeypatch, tmp_path):
+    asked: list[str] = []
+
+    def of_llvm() -> tuple[str, str]:
+        asked.append("asked")
+        return "some-cpu", "+avx,-amx"
+
+    monkeypatch.setattr(host, "_asked_of_llvm", of_llvm)
+    store = DiskCache(tmp_path / "cache")
+    monkeypatch.setattr(host.disk_cache, "shared", lambda: store)
+    for answers, times in (((1, 2), 1), ((1, 2), 1), ((1, 3), 2), ((), 3), ((), 4)):
+        monkeypatch.setattr(host, "answers", lambda answers=answers: answers)
+        assert host._stated.__wrapped__() == ("some-cpu", "+avx,-amx") and len(asked) == times
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="another processor")
+def test_the_processor_says_the_same_on_every_core():
+    before = os.sched_getaffinity(0)
+    try:
+        found = set()
+        for core in before:
+            os.sched_setaffinity(0, {core})
+            found.add(processor_answers.answers.__wrapped__())
+    finally:
+        os.sched_setaffinity(0, before)
+    (answer,) = found
+    maker = b"".join(word.to_bytes(4, "little") for word in (answer[1], answer[3], answer[2]))
+    assert maker.decode() in Path("/proc/cpuinfo").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("stated", "has", "name"),
     [
@@ -58,8 +90,8 @@ def object_code(text: str, triple: str, form: str) -> str | bytes:
     ],
 )
 def test_a_virtual_machine_may_state_an_older_model(monkeypatch, stated, has, name):
-    monkeypatch.setattr(llvm, "get_host_cpu_name", lambda: stated)
-    monkeypatch.setattr(llvm, "get_host_cpu_features", lambda: has)
+    features = ",".join(("+" if there else "-") + feature for feature, there in has.items())
+    monkeypatch.setattr(host, "_stated", lambda: (stated, features))
     host.cpu_features.cache_clear()
     assert host.cpu_name.__wrapped__() == name
     monkeypatch.undo()

@@ -472,6 +472,4 @@ def test_the_doctor_needs_no_required_package():
     found = json.loads(done.stdout)
     checks = {f["section"]: f for f in found["findings"] if f["name"] == "check"}
     assert done.returncode == 1 and {"cache", "machine", "devices"} >= checks.keys() >= {"machine"}
-    assert checks["machine"]["value"] == (
-        "ModuleNotFoundError: No module named 'llvmlite.binding'; 'llvmlite' is not a package"
-    )
+    assert checks["machine"]["value"] == ("ModuleNotFoundError: import of numpy halted; None in sys.modules")

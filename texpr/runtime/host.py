@@ -7,8 +7,17 @@ import os
 import platform
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import llvmlite.binding as llvm
+from texpr.runtime import disk_cache
+from texpr.runtime.processor_answers import answers
+from texpr.support.late import late
+from texpr.support.version import installed
+
+if TYPE_CHECKING:
+    import llvmlite.binding as llvm
+else:
+    llvm = late("llvmlite.binding")
 
 
 @cache
@@ -16,7 +25,7 @@ def cpu_name() -> str:
     """LLVM's name of this CPU. Of one whose virtual machine states an older model, that of the
     oldest one that has its features.
     """
-    name, features = llvm.get_host_cpu_name(), cpu_features()
+    name, features = _stated()[0], cpu_features()
     if "amx-tile" not in features or name.endswith("rapids"):
         return name
     return "graniterapids" if "prefetchi" in features else "sapphirerapids"
@@ -25,7 +34,35 @@ def cpu_name() -> str:
 @cache
 def cpu_features() -> tuple[str, ...]:
     """LLVM's names of the CPU features that this machine has, sorted."""
-    return tuple(sorted(name for name, has in llvm.get_host_cpu_features().items() if has))
+    return tuple(sorted(name[1:] for name in llvm_features().split(",") if name[:1] == "+"))
+
+
+def llvm_features() -> str:
+    """The features of this CPU as LLVM wants them, those it lacks included: a CPU's name alone
+    would imply them.
+    """
+    return _stated()[1]
+
+
+@cache
+def _stated() -> tuple[str, str]:
+    """LLVM's name of this CPU, and its features. They are kept on disk by what they follow from,
+    since loading LLVM takes a hundred megabytes.
+    """
+    asked = answers()
+    store, key = disk_cache.shared(), repr(("host", installed("llvmlite"), asked))
+    found = store.get(key) if asked else None
+    if found is not None:
+        name, _, features = found.decode().partition("\n")
+        return name, features
+    name, features = _asked_of_llvm()
+    if asked:
+        store.put(key, f"{name}\n{features}".encode())
+    return name, features
+
+
+def _asked_of_llvm() -> tuple[str, str]:
+    return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
 _ARCH_PRCTL = 158

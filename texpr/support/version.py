@@ -18,7 +18,7 @@ def identity() -> str:
     Sources count by size and time of change, which takes about a millisecond; their text would take
     fifty.
     """
-    parts = [f"{package} {_version(package)}" for package in ("texpr", "llvmlite", "islpy")]
+    parts = [f"{package} {installed(package)}" for package in ("texpr", "llvmlite", "islpy")]
     parts += sorted(_sources(str(Path(__file__).parents[1])))
     return sha256("\n".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
 
@@ -36,7 +36,7 @@ def _sources(directory: str) -> list[str]:
     return found
 
 
-def _version(package: str) -> str:
+def installed(package: str) -> str:
     """The version of a package, by the names of the records that installers leave beside it:
     `importlib.metadata` takes twenty times as long.
     """

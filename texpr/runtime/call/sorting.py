@@ -8,8 +8,6 @@ from __future__ import annotations
 import ctypes
 import functools
 
-import llvmlite.binding as llvm
-
 from texpr.runtime.native import jit, native_library
 
 DTYPES = (
@@ -38,7 +36,7 @@ def address(function: str, dtype: str) -> int:
 
 
 @functools.cache
-def _library() -> llvm.ResourceTracker:
+def _library() -> jit.Library:
     code = native_library.compiled(native_library.source("sorting"), jit.compile_text)
     names = tuple(f"tx_{function}_{dtype}" for function in FUNCTIONS for dtype in DTYPES)
     library = jit.link(code, names, native_library.symbols())

@@ -11,7 +11,6 @@ import functools
 import platform
 import re
 
-import llvmlite.binding as llvm
 import numpy as np
 
 from texpr.runtime.native import jit, native_library
@@ -48,13 +47,13 @@ def all_distinct(array: np.ndarray, row: int) -> bool:
     return bool(check(array.ctypes.data, array.nbytes, row, 0))
 
 
-def _linked(check: str, dtype: str) -> llvm.ResourceTracker:
+def _linked(check: str, dtype: str) -> jit.Library:
     with jit.lock:
         return _library(check, dtype)
 
 
 @functools.cache
-def _library(check: str, dtype: str) -> llvm.ResourceTracker:
+def _library(check: str, dtype: str) -> jit.Library:
     code = native_library.compiled(text(check, dtype), jit.compile_text)
     library = jit.link(code, (f"tx_{check}_{dtype}",), native_library.symbols())
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))

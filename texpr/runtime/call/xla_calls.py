@@ -10,7 +10,6 @@ import functools
 from collections.abc import Callable, Sequence
 from struct import pack
 
-import llvmlite.binding as llvm
 import numpy as np
 
 from texpr.runtime.call import sorting, value_checks
@@ -101,7 +100,7 @@ def _check(check: Check, inputs: Sequence[Argument], texts: Callable[[str], int]
 
 
 @functools.cache
-def _library() -> llvm.ResourceTracker:
+def _library() -> jit.Library:
     code = native_library.compiled(native_library.source("xla_ffi"), jit.compile_text)
     library = jit.link(code, _EXPORTS, native_library.symbols())
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from itertools import product
 from math import prod
 
-import llvmlite.binding as llvm
-
 from texpr.runtime.emulator.bulk_copies import ENDLESS, FAULTS
+from texpr.runtime.native import jit
 
 Extents = tuple[int, int, int]
 WARP = 32
@@ -80,7 +79,7 @@ class Clusters:
 
     def __init__(
         self,
-        library: llvm.ResourceTracker,
+        library: jit.Library,
         threads: int,
         block: Extents,
         cluster: Extents,

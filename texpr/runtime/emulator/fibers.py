@@ -22,7 +22,6 @@ from math import prod
 from pathlib import Path
 from string import Template
 
-import llvmlite.binding as llvm
 import numpy as np
 
 from texpr.runtime.emulator import clusters
@@ -116,7 +115,7 @@ class Emulator:
     """Copies of boxes are counted."""
     clusters: Mapping[str, Extents]
     """Numbers of blocks that run together, by kernel with clusters."""
-    _library: llvm.ResourceTracker
+    _library: jit.Library
     _lock: threading.Lock
 
     def launch(

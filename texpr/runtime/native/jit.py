@@ -1,33 +1,41 @@
-"""The process's one LLVM linker, and the lock for all work with LLVM."""
+"""Code that is made and linked in this process, and the lock for all work with LLVM."""
 
 from __future__ import annotations
 
-import ctypes
 import platform
+import struct
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
-from itertools import count
+from typing import TYPE_CHECKING, Protocol
 
-import llvmlite.binding as llvm
-
-from texpr.runtime.native import perf_map
+from texpr.runtime.native import linker, perf_map
 from texpr.support.errors import CompileError
 from texpr.support.forks import held_over_forks
+from texpr.support.late import late
 from texpr.support.options import current
 
+if TYPE_CHECKING:
+    from texpr.runtime.native import llvm_library
+else:
+    llvm_library = late("texpr.runtime.native.llvm_library")
+
 lock = held_over_forks(threading.RLock())
-held_over_forks(llvm.ffi.lib._lock._lock)
-_numbers = count()
+
+
+class Library(Protocol):
+    """Code in this process, as long as the object is there: addresses by name."""
+
+    def __getitem__(self, name: str, /) -> int: ...
 
 
 @cache
-def host_machine() -> llvm.TargetMachine:
-    """This machine, for code that is linked into this process.
+def require_known_host() -> None:
+    """Nothing, on a machine that texpr has native code for.
 
     Raises:
-        CompileError: it is a machine, a system or a Python that texpr has no native code for.
+        CompileError: it is a machine, a system or a Python that texpr has none for.
     """
     if "t" in getattr(
         sys, "abiflags", ""
@@ -42,62 +50,42 @@ def host_machine() -> llvm.TargetMachine:
         raise CompileError(
             f"kernels run on Linux on x86-64 and aarch64; this is {platform.system()} on {platform.machine()}"
         )
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    llvm.initialize_native_asmparser()
-    target = llvm.Target.from_triple(llvm.get_process_triple())
-    return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(),
-        features=llvm.get_host_cpu_features().flatten(),
-        opt=3,
-        codemodel="jitdefault",
-        jit=True,
-    )
-
-
-@cache
-def _linker() -> llvm.LLJIT:
-    linker = llvm.create_lljit_compiler(host_machine())
-    # Threads of the pool may still run linked code when Python shuts down: never let it be freed.
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(linker))
-    return linker
 
 
 def compile_text(text: str) -> bytes:
     """Object code of LLVM IR text, for this machine, by LLVM's passes."""
-    return _compiled(text, lambda module, builder: builder.getModulePassManager().run(module, builder))
+    require_known_host()
+    with lock:
+        return llvm_library.optimized_object(text)
 
 
 def compile_as_written(text: str) -> bytes:
     """Object code of LLVM IR text that is optimized, without passes."""
-    return _compiled(text, lambda module, builder: None)
-
-
-def _compiled(text: str, passes: Callable[[llvm.ModuleRef, llvm.PassBuilder], object]) -> bytes:
+    require_known_host()
     with lock:
-        machine = host_machine()
-        module = llvm.parse_assembly(text)
-        module.triple, module.data_layout = llvm.get_process_triple(), str(machine.target_data)
-        module.verify()
-        passes(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=2)))
-        return machine.emit_object(module)
+        return llvm_library.object_as_written(text)
 
 
-def link(object_code: bytes, exports: Iterable[str], imports: Mapping[str, int]) -> llvm.ResourceTracker:
+def link(object_code: bytes, exports: Iterable[str], imports: Mapping[str, int]) -> Library:
     """Link object code into the process; it stays as long as the result does, which maps
     exported names to addresses.
+
+    Raises:
+        CompileError: it is damaged, lacks an export, or needs what is not there.
     """
+    require_known_host()
+    wanted = frozenset(exports)
+    try:
+        library = _linked(object_code, wanted, imports)
+    except (RuntimeError, ValueError, struct.error, IndexError, OSError) as error:
+        raise CompileError(f"the object code does not link: {error}") from error
+    if current().perf_map:
+        perf_map.record(object_code, library.__getitem__, wanted)
+    return library
+
+
+def _linked(object_code: bytes, exports: frozenset[str], imports: Mapping[str, int]) -> Library:
+    if platform.machine() == "x86_64":
+        return linker.linked(object_code, exports, imports)
     with lock:
-        builder = llvm.JITLibraryBuilder().add_object_img(object_code).add_current_process()
-        for name, address in imports.items():
-            builder.import_symbol(name, address)
-        wanted = frozenset(exports)
-        for name in wanted:
-            builder.export_symbol(name)
-        try:
-            library = builder.link(_linker(), f"kernel{next(_numbers)}")
-            if current().perf_map:
-                perf_map.record(object_code, library.__getitem__, wanted)
-            return library
-        except RuntimeError as error:
-            raise CompileError(f"the object code does not link: {error}") from error
+        return llvm_library.linked(object_code, exports, imports)

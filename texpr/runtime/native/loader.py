@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import llvmlite.binding as llvm
-
 from texpr.runtime.native import jit, native_library
 from texpr.support.frozen_dataclass import frozen_by_identity
 
@@ -19,7 +17,7 @@ class Loaded:
     """
 
     address: int
-    _library: llvm.ResourceTracker
+    _library: jit.Library
 
 
 def load(object_code: bytes, symbol: str, functions: Mapping[str, int] | None = None) -> Loaded:

@@ -15,12 +15,11 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-import llvmlite.binding as llvm
-
 from texpr.runtime import disk_cache, host
 from texpr.runtime.native import jit
 from texpr.support.errors import CallError
 from texpr.support.options import current, watch
+from texpr.support.version import installed
 
 FOR_KERNELS = (
     "tx_parallel",
@@ -120,8 +119,8 @@ def source(unit: str, machine: str = platform.machine()) -> str:
 
 
 @functools.cache
-def _library() -> llvm.ResourceTracker:
-    jit.host_machine()  # refuses other systems
+def _library() -> jit.Library:
+    jit.require_known_host()
     imports = {name: _address(getattr(ctypes.pythonapi, name)) for name in PYTHON_API}
     library = jit.link(compiled(text(), jit.compile_as_written), EXPORTS, imports)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))
@@ -141,7 +140,7 @@ def _library() -> llvm.ResourceTracker:
 def compiled(text: str, make: Callable[[str], bytes]) -> bytes:
     """Object code of LLVM IR, made once per machine if there is a disk cache."""
     store = disk_cache.shared()
-    key = repr(("native", text, host.cpu_name(), host.cpu_features(), llvm.llvm_version_info))
+    key = repr(("native", text, host.cpu_name(), host.cpu_features(), installed("llvmlite")))
     code = store.get(key)
     if code is None:
         code = make(text)
@@ -153,7 +152,7 @@ def _address(function: object) -> int:
     return ctypes.cast(function, ctypes.c_void_p).value or 0  # type: ignore[arg-type]
 
 
-def _function(library: llvm.ResourceTracker, name: str, arity: int):
+def _function(library: jit.Library, name: str, arity: int):
     return ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * arity)(library[name])
 
 

@@ -8,47 +8,24 @@ tools/perf/Documentation/jit-interface.txt of Linux.
 from __future__ import annotations
 
 import os
-import struct
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from texpr.support.frozen_dataclass import frozen
+from texpr.runtime.native.object_file import FUNCTION, ObjectFile, Symbol
 from texpr.support.warn import warn
 
-_SYMBOL_TABLE, _FUNCTION = 2, 2
 _writing = threading.Lock()
 
 
-@frozen
-class Function:
-    """A function of an object file. `start` is its offset in its section."""
-
-    name: str
-    section: int
-    start: int
-    size: int
-
-
-def functions(object_code: bytes) -> Iterator[Function]:
-    """The functions that a 64-bit ELF object defines; none of another format.
-
-    Layout: System V Application Binary Interface, chapter 4, Object Files.
-    """
+def functions(object_code: bytes) -> Iterator[Symbol]:
+    """The functions that a 64-bit ELF object defines; none of another format."""
     if object_code[:6] != b"\x7fELF\x02\x01":
         return
-    (table,) = struct.unpack_from("<Q", object_code, 0x28)
-    size, count = struct.unpack_from("<HH", object_code, 0x3A)
-    sections = [struct.unpack_from("<IIQQQQIIQQ", object_code, table + k * size) for k in range(count)]
-    for kind, offset, length, link, entry in ((s[1], s[4], s[5], s[6], s[9]) for s in sections):
-        if kind != _SYMBOL_TABLE:
-            continue
-        names = sections[link][4]
-        for at in range(offset, offset + length, entry):
-            name, info, _, section, value, extent = struct.unpack_from("<IBBHQQ", object_code, at)
-            if info & 15 == _FUNCTION and 0 < section < count:
-                end = object_code.index(b"\0", names + name)
-                yield Function(object_code[names + name : end].decode(), section, value, extent)
+    file = ObjectFile(object_code)
+    for symbol in file.symbols():
+        if symbol.kind == FUNCTION and 0 < symbol.section < len(file.sections):
+            yield symbol
 
 
 def map_file() -> Path:
@@ -61,9 +38,9 @@ def record(object_code: bytes, address_of: Callable[[str], int], exports: frozen
     as far from one that is as in their section.
     """
     found = list(functions(object_code))
-    bases = {f.section: address_of(f.name) - f.start for f in found if f.name in exports}
+    bases = {f.section: address_of(f.name) - f.value for f in found if f.name in exports}
     lines = [
-        f"{bases[f.section] + f.start:x} {f.size:x} {f.name}\n"
+        f"{bases[f.section] + f.value:x} {f.size:x} {f.name}\n"
         for f in found
         if f.section in bases and f.size
     ]

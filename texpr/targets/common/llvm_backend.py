@@ -12,7 +12,7 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite.binding.newpassmanagers import NewPassManager
 
-from texpr.runtime.native import jit
+from texpr.runtime.native import jit, llvm_library  # noqa: F401  whose lock forks wait for
 from texpr.support.background import Meanwhile
 from texpr.targets.common.records import Code
 
@@ -42,13 +42,6 @@ def _initialize() -> None:
         llvm.initialize_all_targets()
         llvm.initialize_all_asmprinters()
         _ready = True
-
-
-def host_features() -> str:
-    """The features of this CPU as LLVM wants them, those it lacks included: a CPU's name alone
-    would imply them.
-    """
-    return llvm.get_host_cpu_features().flatten()
 
 
 @lru_cache(maxsize=16)

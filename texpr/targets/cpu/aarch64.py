@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from texpr.ir.loop import Kernel
 from texpr.ir.machine import Machine
 from texpr.runtime import host
-from texpr.targets.common import llvm_backend
 from texpr.targets.common.instruction_names import transposes
 from texpr.targets.common.qemu import in_qemu
 from texpr.targets.common.records import Launch, Target
@@ -60,14 +59,7 @@ def target(name: str) -> Target | None:
             instructions=_instructions(host.cpu_features()),
         )
         return Target(
-            name,
-            _TRIPLE,
-            host.cpu_name(),
-            llvm_backend.host_features(),
-            machine,
-            _emit,
-            native=True,
-            emulate=_QEMU,
+            name, _TRIPLE, host.cpu_name(), host.llvm_features(), machine, _emit, native=True, emulate=_QEMU
         )
     if name == "a64fx":
         # Squares are transposed in the lower parts of registers: shuffles of 512 bits go through

@@ -12,7 +12,6 @@ from texpr.ir.machine import Machine
 from texpr.runtime import host
 from texpr.support.frozen_dataclass import frozen
 from texpr.support.late import late
-from texpr.targets.common import llvm_backend
 from texpr.targets.common.instruction_names import TILE_INSTRUCTIONS, TILE_REGISTERS, transposes
 from texpr.targets.common.qemu import in_qemu
 from texpr.targets.common.records import Launch, Target
@@ -101,7 +100,7 @@ def target(name: str) -> Target | None:
             name,
             _TRIPLE,
             host.cpu_name(),
-            llvm_backend.host_features(),
+            host.llvm_features(),
             _host_machine(),
             _emit,
             native=True,
