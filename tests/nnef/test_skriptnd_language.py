@@ -257,6 +257,20 @@ WRONG = {
 }
 
 
+BROKEN = {
+    "an index is a whole number; found str": ("y['a',] += x[i,], i < n;", ""),
+    "the bounds of a range are whole numbers; found [0, 1]": ("y[i,] = [:[0,1], x[i,]], i < n;", ""),
+    "f: the constant `v` has no value": ("y[i,] = x[i,], i < n;", "  @constant { v: real[2]; }\n"),
+}
+"""Texts that changed bytes led to."""
+
+
+@pytest.mark.parametrize("message", BROKEN)
+def test_what_changed_bytes_led_to_is_refused_with_its_place(tmp_path, message):
+    found = refused(tmp_path, body(*BROKEN[message]), 1)
+    assert found.startswith(f"error[skriptnd]: {message}\n  --> mine.sknd:")
+
+
 @pytest.mark.parametrize("lower", WRONG)
 def test_errors_have_their_places(tmp_path, lower):
     assert refused(tmp_path, body(lower), 1) == WRONG[lower]

@@ -14,7 +14,7 @@ from texpr.nnef.skriptnd.expression_evaluation import Evaluator, UnknownName
 from texpr.nnef.skriptnd.formula_equations import FormulaWriter
 from texpr.nnef.skriptnd.operator_text import OperatorText
 from texpr.nnef.skriptnd.runtime_terms import AllOf, AnyOf, Stacked, Tensor, Unsure, is_whole
-from texpr.nnef.skriptnd.scalar_terms import kind_of, term
+from texpr.nnef.skriptnd.scalar_terms import Refusal, kind_of, term
 from texpr.nnef.skriptnd.shape_binding import KINDS, Binding
 from texpr.nnef.skriptnd.size_polynomials import Whole
 from texpr.nnef.syntax import skript_tree
@@ -241,7 +241,15 @@ class Instance:
         for each in self.operator.block("variable"):
             self.values[each.name] = self.text.given(each.name, self.kind(each), self.shape(each))
         for each in self.operator.block("constant"):
-            self.values[each.name] = self._constant(each)
+            if each.default is None:
+                raise self.refused(each, f"the constant `{each.name}` has no value", "write it behind `=`")
+            try:
+                self.values[each.name] = self._constant(each)
+            except Refusal as refusal:
+                error = self.refused(each, refusal.message, refusal.help)
+            else:
+                continue
+            raise error
 
     def _constant(self, each: skript_tree.Parameter) -> Tensor:
         shape = self.shape(each)

@@ -159,6 +159,9 @@ class Evaluator:
             raise Refusal(f"the step of a range is a number other than 0; found {step}")
         if last is None:
             raise Refusal("a range in a list needs its end")
+        for each in (first, last):
+            if not is_whole(each):
+                raise Refusal(f"the bounds of a range are whole numbers; found {_shown(each)}")
         span = last - first
         if not isinstance(span, int):
             raise Refusal(f"the length of a range, `{span}`, is no number", "give numbers for these sizes")

@@ -156,7 +156,12 @@ class OperatorText:
         drops: bool = False,
         also: tuple[str, ...] = (),
     ) -> None:
-        """An equation."""
+        """An equation.
+
+        Raises:
+            ResourceError: there are too many.
+            Refusal: an index is no whole number.
+        """
         if len(self.equations) >= MOST_EQUATIONS:
             raise ResourceError(
                 f"`{self.name}` has more than {MOST_EQUATIONS} equations",
@@ -169,6 +174,8 @@ class OperatorText:
         whole = [
             self.grouped(tensor.name, k, i, dict(ranges)) if unsteady(i) else i for k, i in enumerate(whole)
         ]
+        for index in whole:
+            index_text(index)  # refused here, where the place is known
         self.equations.append(Equation(tensor.name, whole, operator, value, ranges, drops, also))
 
     def require(self, condition: Any) -> bool:
