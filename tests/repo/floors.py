@@ -38,7 +38,7 @@ MAY_IMPORT_BESIDE: dict[str, set[str]] = {"ops": {"compiler"}, "__main__": {"too
 
 SUB_FLOORS: dict[str, list[set[str]]] = {
     "ir": [{""}, {"interpreter"}, {"printing"}, {"index", "verifier", "json"}],
-    "runtime": [{""}, {"native"}, {"call", "emulator"}, {"gpu"}],
+    "runtime": [{""}, {"linking"}, {"native"}, {"call", "emulator"}, {"gpu"}],
     "poly": [{"constraints"}, {"program", "dependence", "asynchronous"}],
     "poly/certificate": [{"engine"}, {"rewrites"}, {"certify"}],
     "passes": [{"analysis", "math"}, {"tensor"}, {"lowering"}, {"loop"}],

@@ -36,7 +36,7 @@ class CodeMemory:
 
     @property
     def data_address(self) -> int:
-        """Where the data begin."""
+        """The first byte of the data."""
         return self.address + self._code
 
     def fill(self, code: bytes | bytearray, data: bytes | bytearray = b"") -> None:
@@ -67,7 +67,7 @@ def _libc() -> ctypes.CDLL:
 
 
 def symbol_address(name: str) -> int | None:
-    """Where the C library, Python, or another library that this process shares has a symbol."""
+    """The address of a symbol of the C library, Python, or another library that this process shares."""
     try:
         found = getattr(_libc(), name)
     except (AttributeError, ValueError):

@@ -1,5 +1,5 @@
-"""What the processor says of itself, by its own instruction: what LLVM concludes from the same
-answers is kept on disk by them (`host`).
+"""Answers of the processor about itself, by its own instruction. They are the key of what LLVM
+concludes from the same answers (`host`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _Instruction:
 
 @cache
 def answers() -> tuple[int, ...]:
-    """All that names and features of a processor are concluded from, the same on each of its cores;
+    """The numbers that names and features of a processor are concluded from, the same on each of its cores;
     empty on another kind of host, or where no memory may be executed.
 
     Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, CPUID.

@@ -14,7 +14,8 @@ import llvmlite.binding as llvm
 import pytest
 
 from texpr.runtime.executable_memory import PAGE, CodeMemory
-from texpr.runtime.native import jit, linker, object_file
+from texpr.runtime.linking import linker, object_file
+from texpr.runtime.native import jit
 
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="other hosts link by LLVM")
 

@@ -77,7 +77,7 @@ def test_a_file_that_cannot_be_written_is_a_warning(monkeypatch, tmp_path):
 
 
 def test_the_file_is_where_perf_looks_for_it(tmp_path):
-    text = "import os\nfrom texpr.runtime.native import perf_map\nprint(os.getpid(), perf_map.map_file())"
+    text = "import os\nfrom texpr.runtime.linking import perf_map\nprint(os.getpid(), perf_map.map_file())"
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
     number, file = done.stdout.split()
     assert file == "/".join(["", "tmp", f"perf-{number}.map"])

@@ -11,16 +11,16 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from texpr.runtime.native import linker, perf_map
+from texpr.runtime.linking import linker, perf_map
 from texpr.support.errors import CompileError
 from texpr.support.forks import held_over_forks
 from texpr.support.late import late
 from texpr.support.options import current
 
 if TYPE_CHECKING:
-    from texpr.runtime.native import llvm_library
+    from texpr.runtime.linking import llvm_library
 else:
-    llvm_library = late("texpr.runtime.native.llvm_library")
+    llvm_library = late("texpr.runtime.linking.llvm_library")
 
 lock = held_over_forks(threading.RLock())
 

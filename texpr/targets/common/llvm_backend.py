@@ -12,7 +12,8 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite.binding.newpassmanagers import NewPassManager
 
-from texpr.runtime.native import jit, llvm_library  # noqa: F401  whose lock forks wait for
+from texpr.runtime.linking import llvm_library  # noqa: F401  whose lock forks wait for
+from texpr.runtime.native import jit
 from texpr.support.background import Meanwhile
 from texpr.targets.common.records import Code
 

@@ -80,7 +80,7 @@ class ObjectFile:
         return self._text(self._names + section.name)
 
     def bytes_of(self, section: Section) -> bytes:
-        """What a section begins with; zeros of an empty one."""
+        """The content of a section; zeros of an empty one."""
         if section.kind == EMPTY:
             return bytes(section.size)
         found = self.code[section.offset : section.offset + section.size]
@@ -102,7 +102,7 @@ class ObjectFile:
         return found
 
     def relocations(self) -> Iterator[tuple[int, list[Relocation]]]:
-        """Numbers of sections, with what is to be changed there."""
+        """Numbers of sections, each with its relocations."""
         for section in self.sections:
             if section.kind == RELOCATIONS:
                 entries = struct.iter_unpack("<QQq", self.bytes_of(section))

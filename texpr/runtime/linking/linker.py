@@ -13,7 +13,7 @@ import struct
 from collections.abc import Iterable, Mapping
 
 from texpr.runtime.executable_memory import PAGE, CodeMemory, symbol_address
-from texpr.runtime.native.object_file import (
+from texpr.runtime.linking.object_file import (
     ABSOLUTE,
     COMMON,
     EMPTY,
@@ -66,7 +66,7 @@ class _Image:
         self._symbols = file.symbols()
         self._changes = [(number, rows) for number, rows in file.relocations() if self._is_loaded(number)]
         self._starts: dict[int, int] = {}
-        """Where each section begins: in the code, or in the data if it is written."""
+        """First byte of each section: in the code, or in the data if it is written."""
         self._code, self._data = self._laid_out(False), self._laid_out(True)
         self._outside = self._reached_outside()
         self._table = self._places(self._entries())
@@ -137,7 +137,7 @@ class _Image:
         return dict.fromkeys([*self._called(), *(row.symbol for row in rows)])
 
     def _places(self, symbols: Mapping[int, None], size: int = 8) -> dict[int, int]:
-        """Room for each behind the code."""
+        """Places for each behind the code."""
         self._code += bytes(-len(self._code) % 8)
         start = len(self._code)
         self._code += bytes(size * len(symbols))
@@ -173,7 +173,7 @@ class _Image:
             struct.pack_into("<i", content, at, distance)
 
     def _near(self, row: Relocation) -> int:
-        """What an instruction refers to by a distance of 32 bits."""
+        """The place that an instruction refers to by a distance of 32 bits."""
         if row.kind in _TABLE_KINDS:
             return self._base + self._table[row.symbol]
         if row.kind == _CALL and row.symbol in self._stubs:

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from texpr.runtime.native.object_file import FUNCTION, ObjectFile, Symbol
+from texpr.runtime.linking.object_file import FUNCTION, ObjectFile, Symbol
 from texpr.support.warn import warn
 
 _writing = threading.Lock()
