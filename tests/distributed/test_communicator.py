@@ -416,7 +416,7 @@ def test_compare_names_the_first_difference(other, difference):
         assert str(error) == (
             "error[ranks]: rank 1 differs from rank 0 in the plan\n"
             f"    rank 1: {difference}\n"
-            "  help: give all ranks the same model, options and versions; what differs by design is the data"
+            "  help: give all ranks the same model, arrays, options and versions; a loader with shard=comm shares out the data"
         )
     assert run_ranks(3, lambda c: c.compare("the plan", PLAN)) == [None] * 3
 

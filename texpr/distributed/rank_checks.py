@@ -154,5 +154,6 @@ def compared(what: str, same: bool, differences: Callable[[], Sequence[str]]) ->
         wrong,
         code="ranks",
         notes=[f"rank {rank}: {found[rank]}" for rank in wrong[:_SHOWN]],
-        help="give all ranks the same model, options and versions; what differs by design is the data",
+        help="give all ranks the same model, arrays, options and versions; a loader with shard=comm shares "
+        "out the data",
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from texpr.nn.data import DataLoader, TensorDataset
 from texpr.nn.data.checks import checked_inputs, checked_targets
 from texpr.nn.training.example_weights import Weights, checked_weights, weights_of
 from texpr.support.errors import CallError
+
+_SAMPLED = 16
+"""Examples that tell whether ranks have the same arrays."""
 
 
 class Batch(NamedTuple):
@@ -99,6 +103,10 @@ class Batches:
         """The choices that decide the batches, as far as they are known."""
         raise NotImplementedError
 
+    def sample(self) -> int | None:
+        """A number of a few examples, the same for the same arrays; None where they are not known yet."""
+        return None
+
     def weighed(self, class_weight: Weights, loss: object) -> Batches:
         """The same batches with weights of classes beside those of examples."""
         raise NotImplementedError
@@ -138,6 +146,13 @@ class _OfArrays(Batches):
         known = readable(*weight[0]) if weight else None
         found = weights_of(readable(*y), known, class_weight, loss)
         return _OfArrays(x, y, checked_weights(found, len(x.array), x.dtype), *self._choices, self._shard)
+
+    def sample(self) -> int:
+        found, count = 0, len(self._parts[0].array)
+        for part in self._parts:
+            rows = part.array[np.linspace(0, count - 1, _SAMPLED).astype(np.int64)]
+            found = crc32(np.ascontiguousarray(rows).tobytes(), found)
+        return found
 
     def split(self, share: float) -> tuple[Batches, Batches]:
         count, (_, shuffle, seed) = len(self._parts[0].array), self._choices

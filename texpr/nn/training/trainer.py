@@ -226,8 +226,9 @@ class Trainer:
                 batch_size=batch_size,
                 shuffle=shuffle,
                 validation=validation is not None,
-                examples=data.about().get("examples"),
+                **self._compared(data, validation),
             )
+            self._team.same_parts(self.model, self.loss, self.optimizer)
         self._fitting = True
         try:
             for listener in listeners:
@@ -238,6 +239,17 @@ class Trainer:
             for listener in listeners:
                 listener.on_train_end(self)
         return self.history
+
+    def _compared(self, data: Batches, validation: Batches | None) -> dict[str, object]:
+        """Choices that are the same on all ranks: whose examples they take, and what they measure."""
+        about, held = data.about(), {} if validation is None else validation.about()
+        return {
+            "examples": about.get("examples"),
+            "examples_of_validation": held.get("examples"),
+            "seed": about.get("seed") if about.get("shuffle") else None,
+            "metrics": list(self.metrics),
+            "sum_of_some_examples": data.sample(),
+        }
 
     def save(self, path: str | Path) -> None:
         """Write the whole training: parameters, buffers, the optimizer's state, history and where

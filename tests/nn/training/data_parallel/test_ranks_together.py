@@ -171,7 +171,7 @@ def test_ranks_with_other_models():
     assert refusal(3, fit) == (
         "error[ranks]: rank 1 differs from rank 0 in the model\n"
         "    rank 1: line 2 is missing: `bias f32[3]`, which rank 0 has\n"
-        "  help: give all ranks the same model, options and versions; what differs by design is the data"
+        "  help: give all ranks the same model, arrays, options and versions; a loader with shard=comm shares out the data"
     )
 
 
@@ -183,14 +183,22 @@ def test_ranks_with_other_optimizers():
     assert refusal(2, fit) == (
         "error[ranks]: rank 1 differs from rank 0 in the optimizer\n"
         "    rank 1: line 1 is `Adam`, that of rank 0 `SGD`\n"
-        "  help: give all ranks the same model, options and versions; what differs by design is the data"
+        "  help: give all ranks the same model, arrays, options and versions; a loader with shard=comm shares out the data"
     )
 
 
 def test_ranks_with_other_programs():
+    class Own(nn.Module):
+        def __init__(self, function: Any) -> None:
+            super().__init__()
+            self.function = function
+
+        def forward(self, x: Any) -> Any:
+            return self.function(x)
+
     def fit(comm: Communicator) -> None:
-        function = nn.Tanh() if comm.rank == 0 else nn.ReLU()
-        model = nn.Sequential(nn.Linear(5, 4), function, nn.Linear(4, 3))
+        function = nn.Tanh().forward if comm.rank == 0 else nn.ReLU().forward
+        model = nn.Sequential(nn.Linear(5, 4), Own(function), nn.Linear(4, 3))
         trainer(comm, model).fit(X, Y, progress=False)
 
     message = refusal(2, fit)
@@ -200,9 +208,16 @@ def test_ranks_with_other_programs():
 
 @pytest.mark.parametrize(
     "options, line",
-    [({"epochs": 2}, "line 1 is `epochs=2`"), ({"batch_size": 4}, "line 2 is `batch_size=4`")],
+    [
+        ({"epochs": 2}, "line 1 is `epochs=2`"),
+        ({"batch_size": 4}, "line 2 is `batch_size=4`"),
+        (
+            {"validation_data": (X[:7], Y[:7])},
+            "line 4 is `validation=True`, that of rank 0 `validation=False`",
+        ),
+    ],
 )
-def test_ranks_with_other_arguments_of_fit(options: dict[str, int], line: str):
+def test_ranks_with_other_arguments_of_fit(options: dict[str, Any], line: str):
     def fit(comm: Communicator) -> None:
         given = {"epochs": 1, "batch_size": 8} | (options if comm.rank == 1 else {})
         trainer(comm, plain()).fit(X, Y, progress=False, **given)  # type: ignore[arg-type]
@@ -221,6 +236,77 @@ def test_ranks_with_other_data():
 
     message = refusal(2, fit)
     assert "line 5 is `examples=12`, that of rank 0 `examples=16`" in message, message
+
+
+def squares(output: Any, target: Any) -> Any:
+    """A loss that is no class."""
+    return (output * output).sum()
+
+
+def sums(output: Any, target: Any) -> Any:
+    """Another one."""
+    return output.sum()
+
+
+SETTINGS = {
+    "a slope": (
+        lambda rank: {"model": nn.Sequential(nn.Linear(5, 3), nn.LeakyReLU(0.1 + rank))},
+        "line 3 is `  (1): LeakyReLU(slope=1.1)`, that of rank 0 `  (1): LeakyReLU(slope=0.1)`",
+    ),
+    "a loss": (
+        lambda rank: {"loss": nn.CrossEntropyLoss(label_smoothing=rank / 4)},
+        "label_smoothing=0.25)`, that of rank 0 `CrossEntropyLoss(",
+    ),
+    "a function": (lambda rank: {"loss": squares if rank else sums}, "is `squares`, that of rank 0 `sums`"),
+    "clipping": (
+        lambda rank: {"optimizer": lambda p: nn.optim.SGD(p, lr=0.1).clip_grad_norm_(1.0 + rank)},
+        "is `ClipNorm(max_norm=2.0, norm_type=2.0)`, that of rank 0 `ClipNorm(max_norm=1.0, norm_type=2.0)`",
+    ),
+    "the order": (lambda rank: {"seed": rank}, "line 7 is `seed=1`, that of rank 0 `seed=0`"),
+    "metrics": (
+        lambda rank: {"metrics": ["accuracy"] * rank},
+        "line 8 is `metrics=['accuracy']`, that of rank 0 `metrics=[]`",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_ranks_with_other_settings(name: str):
+    """Constants of the step's program, and what decides whose examples a rank takes: ranks would go on
+    for long, and give something else.
+    """
+    make, line = SETTINGS[name]
+
+    def fit(comm: Communicator) -> None:
+        trainer(comm, **{"model": plain(), **make(comm.rank)}).fit(X, Y, progress=False)
+
+    message = refusal(2, fit)
+    assert "error[ranks]: rank 1 differs from rank 0 in the " in message and line in message, message
+
+
+def test_ranks_with_arrays_of_other_values():
+    """Each has loaded a part of its own, as many as the others."""
+
+    def fit(comm: Communicator) -> None:
+        trainer(comm, plain()).fit(X[comm.rank * 16 :][:16], Y[:16], progress=False)
+
+    assert "rank 1: line 9 is `sum_of_some_examples=" in refusal(2, fit)
+
+
+def test_addresses_of_objects_are_no_difference():
+    class Held(nn.Module):
+        def extra_repr(self) -> str:
+            return f"function={object()}"
+
+        def forward(self, x: Any) -> Any:
+            return x
+
+    def fit(comm: Communicator) -> int:
+        t = trainer(comm, nn.Sequential(nn.Linear(5, 3), Held()), loss=lambda a, b: (a * a).sum())
+        t.fit(X, Y.astype(np.float32), progress=False)
+        return t.epoch
+
+    assert on_ranks(2, fit) == [1, 1]
 
 
 def test_what_is_no_communicator():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
+from inspect import isroutine
 from itertools import chain, zip_longest
 from typing import Any, TypeVar
 from zlib import crc32
@@ -12,12 +14,15 @@ import numpy as np
 from texpr.distributed import Communicator, DistributedError, broadcast_optimizer_state
 from texpr.distributed.start import communicator
 from texpr.graph import Variable
+from texpr.nn.core.module import Module
 from texpr.nn.optim import Optimizer
 from texpr.nn.training.callbacks import Callback
 from texpr.nn.training.precision import LossScale
 from texpr.support.errors import CheckpointError
 
 T = TypeVar("T")
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+"""The place of an object, in what Python says of it: different in each process."""
 
 
 def team_of(comm: Communicator) -> Team | None:
@@ -102,6 +107,13 @@ class Team:
         lines = (f"{name}={value}" for name, value in arguments.items())
         self.comm.compare("the arguments of fit", "\n".join(lines))
 
+    def same_parts(self, model: Module, loss: object, optimizer: Optimizer) -> None:
+        """Raise DistributedError unless layers, losses and clipping have the same settings, which are
+        constants of the step's program.
+        """
+        parts = [repr(model), _settings(loss), *map(_settings, optimizer.structure()[1])]
+        self.comm.compare("the layers, the loss and the clipping", _ADDRESS.sub("", "\n".join(parts)))
+
     def check_same(self, variables: Iterable[Variable], epoch: int) -> None:
         """Raise DistributedError unless all ranks have the same values."""
         found = 0
@@ -123,3 +135,16 @@ class Team:
         missing: Any = object()
         turns = zip_longest(*gathered, fillvalue=missing)
         return [each for each in chain.from_iterable(turns) if each is not missing]
+
+
+def _settings(part: object) -> str:
+    """The name of a loss or of a clipping, with the numbers and words that it holds."""
+    if isroutine(part) or not hasattr(part, "__dict__"):
+        return str(getattr(part, "__qualname__", type(part).__name__))
+    held = {n: v.data.tolist() if isinstance(v, Variable) else v for n, v in vars(part).items()}
+    said = (
+        f"{n}={v!r}"
+        for n, v in held.items()
+        if n[0] != "_" and isinstance(v, bool | int | float | str | list)
+    )
+    return f"{type(part).__name__}({', '.join(said)})"
