@@ -4,6 +4,25 @@ from __future__ import annotations
 
 ADAPTED: dict[str, dict[str, tuple[str, ...]]] = {
     "horovod/test/parallel/test_torch.py": {
+        "distributed/test_adapted.py::test_scaling_before_is_scaling_after": (
+            "test_horovod_allreduce_prescale",
+            "test_horovod_allreduce_postscale",
+        ),
+        "distributed/test_wrong_calls.py::test_calls_of_two_threads_at_once_are_an_error": (
+            "test_horovod_allreduce_duplicate_name_error",
+        ),
+        "distributed/test_communicator.py::test_collectives_inside_of_traced_functions_are_refused": (
+            "test_horovod_allreduce_grad",
+        ),
+        "nn/training/data_parallel/test_same_bits.py::test_ranks_are_accumulated_batches": (
+            "test_gradient_clipping",
+        ),
+        "nn/training/data_parallel/test_ranks_together.py::test_frozen_layers_and_more_stages": (
+            "test_dynamic_requires_grad",
+        ),
+        "nn/training/data_parallel/test_sync_batch_norm.py::test_ranks_are_one_large_batch": (
+            "test_horovod_sync_batch_norm",
+        ),
         "distributed/test_communicator.py::test_allreduce_of_dtypes": (
             "test_horovod_allreduce",
             "test_horovod_allreduce_min",
@@ -79,6 +98,21 @@ ADAPTED: dict[str, dict[str, tuple[str, ...]]] = {
         "distributed/test_mpiexec.py::test_restarts": ("elastic_common.py::test_reset_limit",),
     },
     "chainer/tests/chainermn_tests": {
+        "nn/training/data_parallel/test_ranks_together.py::test_a_training_goes_on_on_another_number_of_ranks": (
+            "test_multi_node_snapshot.py::test_multinode_autoload",
+        ),
+        "nn/training/data_parallel/test_ranks_together.py::test_rank_0_writes": (
+            "test_multi_node_snapshot.py::test_smoke_multinode_snapshot",
+        ),
+        "nn/training/data_parallel/test_overlap.py::test_a_slow_reduction_does_not_hold_up_the_backward_pass": (
+            "test_double_buffering_optimizer.py::test_update_without_batched_copy",
+        ),
+        "nn/training/data_parallel/test_sync_batch_norm.py::test_ranks_are_one_large_batch": (
+            "test_batch_normalization.py::test_multi_node_bn_cpu",
+        ),
+        "nn/training/data_parallel/test_ranks_together.py::test_stopping_early_restores_the_best_on_all_ranks": (
+            "test_multi_node_early_stopping_trigger.py::test_early_stopping_trigger_with_accuracy_cpu",
+        ),
         "distributed/test_adapted.py::test_mixed_dtypes_in_turn": (
             "test_communicator.py::check_multi_node_mean_grad_mixed_dtype",
         ),
@@ -125,6 +159,19 @@ ADAPTED: dict[str, dict[str, tuple[str, ...]]] = {
         ),
     },
     "accelerate/test_utils/scripts": {
+        "nn/training/data_parallel/test_same_bits.py::test_a_world_of_one_is_no_other_training": (
+            "test_sync.py::test_noop_sync",
+        ),
+        "nn/training/data_parallel/test_same_bits.py::test_accumulated_rounds_send_once_and_keep_ranks_alike": (
+            "test_sync.py::test_distributed_sync",
+            "test_sync.py::test_gradient_accumulation",
+        ),
+        "nn/training/data_parallel/test_same_bits.py::test_learning_rates_and_averages": (
+            "test_sync.py::test_gradient_accumulation_with_opt_and_scheduler",
+        ),
+        "distributed/test_mpi.py::test_a_training_of_ranks_is_one_process": (
+            "test_script.py::training_check",
+        ),
         "nn/data/test_sharding.py::test_ranks_take_the_batches_of_one_process_in_turn": (
             "test_script.py::dl_preparation_check",
         ),
@@ -172,6 +219,12 @@ ADAPTED: dict[str, dict[str, tuple[str, ...]]] = {
         ),
     },
     "pytorch/test/distributed": {
+        "nn/training/data_parallel/test_ranks_together.py::test_ranks_may_run_out_first": (
+            "test_distributed_spawn.py::test_ddp_uneven_inputs",
+        ),
+        "distributed/test_communicator.py::test_floats_of_16_bits_are_rounded_once": (
+            "test_c10d_nccl.py::test_fp16_compress_wrapper_is_view",
+        ),
         "distributed/test_communicator.py::test_the_thread_reduces_in_order": (
             "test_c10d_gloo.py::test_barrier_implies_wait",
         ),

@@ -21,7 +21,7 @@ KINDS = {text.partition("(")[0]: text for text in OPTIMIZERS}
 
 
 def test_every_adapted_test_is_there():
-    assert sum(len(theirs) for ours in ADAPTED.values() for theirs in ours.values()) == 79
+    assert sum(len(theirs) for ours in ADAPTED.values() for theirs in ours.values()) == 98
     for name in {name for ours in ADAPTED.values() for name in ours}:
         path, _, function = name.partition("::")
         assert f"def {function}(" in (ROOT / "tests" / path).read_text(encoding="utf-8"), name
@@ -101,6 +101,19 @@ def test_a_barrier_between_collectives():
 
     first = sum(3 + 3 * k + 3 * k for k in range(10))
     assert run_ranks(3, call) == [first] * 3
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_scaling_before_is_scaling_after(dtype):
+    """By powers of two, which round nothing."""
+
+    def call(comm):
+        a = np.random.default_rng(comm.rank).normal(size=50).astype(dtype)
+        scale = np.array(0.25, dtype)
+        return [(comm.allreduce(a * scale, "sum") / scale).tobytes(), comm.allreduce(a, "sum").tobytes()]
+
+    for before, after in run_ranks(3, call):
+        assert before == after
 
 
 def test_mixed_dtypes_in_turn():
