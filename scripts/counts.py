@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 from inspect import isclass
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from texpr.support.options import NAMES  # noqa: E402
 from texpr.targets import target_names  # noqa: E402
 
 
+@cache  # it reads the whole package, and the tests ask for each page
 def counts() -> dict[str, int]:
     """Numbers by the plural of the thing: `operators`, `steps`, and so on."""
     found = [value for name in nn.__all__ if isclass(value := getattr(nn, name))]

@@ -69,6 +69,7 @@ def pages() -> list[str]:
     return sorted(name for name in kept if any(b.kind in ("python", "texpr") for b in blocks(paths[name])))
 
 
+@pytest.mark.timeout(600)  # one page is as long as fifty other tests, and the machine may have other work
 @pytest.mark.parametrize("page", pages())
 def test_code(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     if page in NEEDS:

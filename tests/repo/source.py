@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
@@ -14,17 +16,22 @@ SKIPPED = {"build", "dist"}
 @cache
 def files(*patterns: str) -> tuple[Path, ...]:
     """Files of the repository, caches and environments aside, relative to its root."""
-    found = (path.relative_to(ROOT) for pattern in patterns for path in ROOT.rglob(pattern) if path.is_file())
-    return tuple(sorted(path for path in found if not _is_skipped(path)))
+    return tuple(path for path in _all_files() if any(fnmatchcase(path.name, each) for each in patterns))
 
 
-def _is_skipped(path: Path) -> bool:
-    if path.parts[0] == ".ci":
-        return False
-    return any(
-        part.startswith(".") or part in SKIPPED or part.endswith(".egg-info") or part == "__pycache__"
-        for part in path.parts[:-1]
-    )
+@cache
+def _all_files() -> tuple[Path, ...]:
+    """Folders that are left out are not even looked into: an environment has more files than all else."""
+    found: list[Path] = []
+    for folder, below, names in os.walk(ROOT):
+        here = Path(folder).relative_to(ROOT)
+        below[:] = [name for name in below if here == Path(".") and name == ".ci" or not _is_skipped(name)]
+        found += [here / name for name in names]
+    return tuple(sorted(path for path in found if (ROOT / path).is_file()))
+
+
+def _is_skipped(name: str) -> bool:
+    return name.startswith(".") or name in SKIPPED or name.endswith(".egg-info") or name == "__pycache__"
 
 
 @cache

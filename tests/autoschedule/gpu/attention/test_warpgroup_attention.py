@@ -55,6 +55,12 @@ def scheduled(case: Case) -> tx.Schedule:
 
 
 @cache
+def large(heads: int, d: int = 64, e: int = 64) -> tx.Schedule:
+    """By default, of a thousand rows and terms a head."""
+    return tx.schedule(tx.op(HALF), H=heads, S=1024, T=1024, D=d, E=e).auto("sm_90a")
+
+
+@cache
 def expected(case: Case) -> np.ndarray:
     return problem(case).expected[0]
 
@@ -115,7 +121,7 @@ def test_assembled(name: str, tmp_path: Path):
     thread that orders boxes.
     """
     d, e = SIZES[name]
-    s = tx.schedule(tx.op(HALF), H=32, S=1024, T=1024, D=d, E=e).auto("sm_90a")
+    s = large(32, d, e)
     ptx = compile_kernel(pass_pipeline.prepared(s.kernel, SM90), SM90).assembly
     said = assemble(ptx, "sm_90a", tmp_path)
     assert ptx.count(".entry") == 1 and ".local" not in ptx and "C75" not in said
@@ -238,10 +244,8 @@ def test_chosen_by_structure():
 @pytest.mark.parametrize(("heads", "two"), [(16, False), (17, True)])
 def test_two_warpgroups_where_blocks_are_enough(heads: int, two: bool):
     """128 blocks of 128 rows are fewer than processors, 136 are not."""
-    assert (
-        '"thread.z"' in tx.schedule(tx.op(HALF), H=heads, S=1024, T=1024, D=64, E=64).auto("sm_90a").script()
-    ) == two
+    assert ('"thread.z"' in large(heads).script()) == two
 
 
 def test_picture(golden):
-    golden(tx.schedule(tx.op(HALF), H=32, S=1024, T=1024, D=64, E=64).auto("sm_90a").script())
+    golden(large(32).script())
