@@ -292,9 +292,10 @@ def run(tests: type[unittest.TestCase], cases: Cases, only: set[str], part: tupl
         test, result = tests(name), unittest.TestResult()
         test.run(result)
         for _, problem in [*result.errors, *result.failures]:
-            last = problem.strip().splitlines()[-1]
+            last = next(line for line in reversed(problem.strip().splitlines()) if not line.startswith(" "))
             absent = re.match(r".*(Absent|UnknownName|unexpected keyword|AttributeError)", last)
-            cases.note("absent" if absent else "failed", f"outside of a case: {last}")
+            kind = "absent" if absent else "refused" if ": error[" in last else "failed"
+            cases.note(kind, f"outside of a case: {last}")
 
 
 def main() -> int:

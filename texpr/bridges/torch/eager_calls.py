@@ -68,12 +68,15 @@ def _with_new_arrays(bound: derived.Bound) -> Callable[..., Any] | None:
 
 
 def _with_new_tensors(bound: derived.Bound) -> Callable[..., Any]:
-    """Results as tensors that torch makes."""
-    run, one = bound.calls.run, len(bound.results) == 1
-    shapes = [(d.shape, tensor_memory.TO_TORCH[d.dtype]) for d in bound.results]
+    """Results as tensors that torch makes: like others, which takes less time than `torch.empty`."""
+    run, one, empty_like = bound.calls.run, len(bound.results) == 1, torch.empty_like
+    like = [
+        torch.empty((), dtype=tensor_memory.TO_TORCH[d.dtype], device="cpu").expand(d.shape)
+        for d in bound.results
+    ]
 
     def call(*addresses: int) -> Any:
-        made = [torch.empty(shape, dtype=dtype, device="cpu") for shape, dtype in shapes]
+        made = [empty_like(t, memory_format=torch.contiguous_format) for t in like]
         run(*addresses, *[t.data_ptr() for t in made])
         return made[0] if one else tuple(made)
 

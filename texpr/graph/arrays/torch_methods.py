@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import prod
 from typing import Any, Self, TypeVar
 
+import numpy as np
+
 from texpr import ops
 from texpr.graph.arrays import array_functions, binary, rearranging, statistics
 from texpr.graph.arrays.array_functions import axes_of
@@ -266,9 +268,9 @@ class TorchMethods(TorchDtypes, Recorded):
     mm = bmm = mv = matmul
 
     def dot(self: Array, other: Any) -> Array:
-        """The sum of products of two vectors."""
-        if len(self.shape) != 1 or len(other.shape) != 1:
-            raise CallError("dot of tensors with several axes", code="shape", help="x @ y")
+        """The sum of products of two vectors; of a matrix and a vector or a matrix, their product."""
+        if len(self.shape) not in (1, 2) or np.ndim(other) not in (1, 2):
+            raise CallError("dot of tensors that are no vectors and no matrices", code="shape", help="x @ y")
         return self @ other
 
     def outer(self: Array, other: Any) -> Array:
