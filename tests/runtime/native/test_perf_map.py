@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from texpr.runtime.native import jit, perf_map
+from texpr.runtime.linking import perf_map
+from texpr.runtime.native import jit
 
 pytestmark = pytest.mark.skipif(platform.system() != "Linux", reason="ELF")
 TEXT = """
@@ -45,7 +46,7 @@ def test_each_function_has_a_line(lines):
     written = {name: (int(at, 16), int(size, 16)) for at, size, name in lines()}
     assert written["outer"] == (library["outer"], found["outer"].size)
     assert written["last"] == (library["last"], found["last"].size)
-    assert written["inner"][0] - written["outer"][0] == found["inner"].start - found["outer"].start
+    assert written["inner"][0] - written["outer"][0] == found["inner"].value - found["outer"].value
 
 
 def test_a_kernel_has_its_name(lines):
