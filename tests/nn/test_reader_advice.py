@@ -52,3 +52,22 @@ def test_readers_that_are_given_another_file(tmp_path: Path):
         assert str(found.value).count("\n") == 1
     with pytest.raises(tx.CheckpointError, match="safetensors.torch.save_model"):
         nn.load(nn.Linear(1, 1), pickled)
+
+
+@pytest.mark.parametrize(("load", "suffix"), [(tx.onnx.load, ".onnx"), (tx.pt2.load, ".pt2")])
+def test_a_folder_is_refused_with_the_files_in_it(tmp_path, load, suffix):
+    pytest.importorskip("onnx")
+    code = suffix[1:]
+
+    def refused() -> str:
+        with pytest.raises(tx.CheckpointError) as found:
+            load(tmp_path)
+        return str(found.value)
+
+    first = f"error[{code}]: {tmp_path} is a folder\n  help: "
+    assert refused() == f"{first}give the path of a {suffix} file"
+    (tmp_path / "config.json").touch()
+    assert refused() == f"{first}nn.load(folder) reads folders of Hugging Face"
+    for name in "dcba":
+        (tmp_path / f"{name}{suffix}").touch()
+    assert refused() == f"{first}load a file of it: a{suffix}, b{suffix}, c{suffix}, ..."

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from texpr.nn.reader_advice import advise_reader
+from texpr.nn.reader_advice import advise_reader, refuse_folder
 from texpr.onnx.converters import NEWEST, OLDEST, find
 from texpr.onnx.element_types import FROM_ONNX, bytes_in_file, name_of
 from texpr.onnx.external_values import check_external
@@ -86,8 +86,9 @@ def _parsed(source: Any) -> Any:
         if isinstance(source, bytes | bytearray | memoryview):
             return onnx.load_model_from_string(bytes(source))
         path = Path(source)
+        refuse_folder(path, ".onnx", "onnx")
         about = os.stat(path)
-        if not stat.S_ISREG(about.st_mode) and not stat.S_ISDIR(about.st_mode):  # one that may never end
+        if not stat.S_ISREG(about.st_mode):  # one that may never end
             raise CheckpointError(f"{path} is not a file", code="onnx")
         if about.st_size > MOST_BYTES:
             raise ResourceError(

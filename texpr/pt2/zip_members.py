@@ -12,7 +12,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from texpr.nn.reader_advice import advise_reader
+from texpr.nn.reader_advice import advise_reader, refuse_folder
 from texpr.support.errors import CheckpointError, ResourceError
 from texpr.support.files import read_file
 
@@ -33,7 +33,7 @@ class Members:
     def __init__(self, source: str | os.PathLike[str] | bytes | bytearray | memoryview) -> None:
         held = isinstance(source, bytes | bytearray | memoryview)
         self.path = "the archive" if held else str(source)
-        self._data = memoryview(bytes(source) if held else read_file(Path(source)))
+        self._data = memoryview(bytes(source) if held else _read(Path(source)))
         self._sums: dict[str, int] = {}
         self._members = self._listed()
         self.folder = self._root()
@@ -163,3 +163,8 @@ class Members:
     def damaged(self, reason: str, **more: Any) -> CheckpointError:
         """The error of a file that is no such archive, or not whole."""
         return CheckpointError(f"{self.path} is no intact archive of PyTorch: {reason}", code="pt2", **more)
+
+
+def _read(path: Path) -> bytes:
+    refuse_folder(path, ".pt2", "pt2")
+    return read_file(path)
