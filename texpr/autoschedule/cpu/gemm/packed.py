@@ -106,6 +106,8 @@ def _scheduled(builder: ScheduleBuilder, c: Contraction) -> Scheduled | NoMatch:
     if deep:
         accumulate_in_registers(builder, nest, lane, [lane] if any_length_lanes else inside[::-1])
     _finish_tile(builder, late, row_tiles, row, lane)
+    if not rows_first and lane_waste(c.vector_loop, c.width):
+        builder.try_apply("partition", lane_tiles)  # the last tile alone asks which lanes it has
     shared = row_blocks or list(filter(None, [by_others]))
     if not shared:
         return Scheduled(outer)
@@ -198,13 +200,13 @@ def _belongs_to(c: Contraction, loop: LoopHandle) -> LoopHandle | None:
 
 
 def _leaves_lanes(builder: ScheduleBuilder, c: Contraction, tiles: int) -> bool:
-    """True if some lanes are left over of the tiles, which have a tile of their own, beside the
-    others of the same rows; not of joined lanes, nor where the panel leaves the second cache.
+    """True if some lanes are left over of the tiles, and have a tile of their own beside the others
+    of the same rows: no tile asks which lanes it has then. Not of joined lanes, nor where the panel
+    leaves the second cache.
     """
     terms = prod(map(constant_extent, c.nest.reduction))
     return (
         tiles > 1
-        and _lane_tail(builder, c) == "peel"
         and lane_waste(c.vector_loop, c.width) > 0
         and sum(c.vector_loop.var in variables(i) for i in c.packed_operand.indices) == 1
         and terms * tiles * c.width * _packed_bytes(c) <= builder.machine.caches[:2][-1]
