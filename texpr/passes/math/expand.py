@@ -25,6 +25,7 @@ from texpr.passes.math.primitives import DOUBLE, SINGLE, Arithmetic
 from texpr.passes.math.random import normal, uniform
 from texpr.passes.math.remainder import copysign, floor_quotient, fmod, isfinite, modulo, nearest_whole
 from texpr.passes.math.roots import cbrt, erfc, hypot, log10
+from texpr.passes.math.sigmoid_products import TIMES_SIGMOID, join_sigmoid_products, times_sigmoid
 from texpr.passes.math.tf32 import tf32
 from texpr.passes.math.trigonometric import cos, sin, tan
 
@@ -103,7 +104,7 @@ NATIVE = {"tf32": (F32,), "exp2": (F32,)}
 """The types for which a target that has an instruction for a function has it, where it is not
 all.
 """
-_ALL = {**EXPANSIONS, **BINARY, **SIMPLE, **SPECIAL}
+_ALL = {**EXPANSIONS, **BINARY, **SIMPLE, **SPECIAL, TIMES_SIGMOID: times_sigmoid}
 
 
 NUMBERS: dict[str, Callable[..., Expr]] = {"uniform": uniform, "normal": normal}
@@ -149,7 +150,7 @@ def expand_math(root: N, native: frozenset[str] = frozenset(), fma: bool = True)
             known[key] = build()
         return known[key]
 
-    expanded = rewrite(root, rule)
+    expanded = rewrite(join_sigmoid_products(root), rule)
     return expanded if fma else without_fma(expanded)  # type: ignore[return-value]
 
 

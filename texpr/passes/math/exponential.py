@@ -71,6 +71,13 @@ def _exp(m: Arithmetic, x: Expr) -> Expr:
     return m.scale(m.fma(m.fma(_exp_terms(m, a.r), a.r, 1.0), a.r, 1.0), a.n, a.shifted)
 
 
+def one_and_exp(m: Arithmetic, x: Expr) -> Expr:
+    """1 + e^x, where e^x is a normal number, rounded once."""
+    a = _reduce(m, x, m.bias)
+    power = m.fma(m.fma(_exp_terms(m, a.r), a.r, 1.0), a.r, 1.0)
+    return m.fma(power, m.from_exponent(a.shifted), 1.0)
+
+
 def _scaled(m: Arithmetic, x: Expr, least: float, most: float, power: Callable[[Expr], Expr]) -> Expr:
     """A power of x, which is 0 below `least`: an instruction that scales rounds to 0 there,
     elsewhere it is selected.
