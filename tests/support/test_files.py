@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import tracemalloc
+from pathlib import Path
 
 import pytest
 
@@ -37,3 +39,17 @@ def test_a_file_may_be_read_as_others_that_are_made_now(tmp_path):
     (tmp_path / "usual").touch()
     write_file(tmp_path / "file", b"new")
     assert (tmp_path / "file").stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
+def test_memory_is_allocated_for_the_file_and_not_for_the_limit(tmp_path: Path):
+    (tmp_path / "small").write_bytes(b"text" * 100)
+    tracemalloc.start()
+    try:
+        assert read_file(tmp_path / "small", 1 << 30) == b"text" * 100
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_file_without_a_size_is_read():
+    assert read_file("/proc/self/stat", 1 << 20).startswith(str(os.getpid()).encode())

@@ -12,6 +12,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+_PIECE = 1 << 16
+"""Bytes that are asked for of a file whose size is not known, as of those in `/proc`."""
+
 
 def read_file(path: str | os.PathLike[str], most: int | None = None) -> bytes:
     """The content of a file. A pipe would be waited for, and a device has no end: their reading is
@@ -32,7 +35,8 @@ def read_file(path: str | os.PathLike[str], most: int | None = None) -> bytes:
             raise OSError(errno.EINVAL, "it is no regular file", str(path))
         if most is not None and about.st_size > most:
             raise OSError(errno.EFBIG, f"it has {about.st_size:,} bytes, more than {most:,}", str(path))
-        return file.read() if most is None else file.read(most)
+        # As much memory as is asked for is allocated at once.
+        return file.read() if most is None else file.read(min(most, max(about.st_size, _PIECE)))
 
 
 def write_file(path: str | os.PathLike[str], data: bytes) -> None:

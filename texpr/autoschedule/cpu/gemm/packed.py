@@ -105,14 +105,11 @@ def _scheduled(builder: ScheduleBuilder, c: Contraction) -> Scheduled | NoMatch:
     _pair_terms(builder, c, beside, shallow, constant_extent(c.row_loop) % c.height if tail == "peel" else 0)
     if deep:
         accumulate_in_registers(builder, nest, lane, [lane] if any_length_lanes else inside[::-1])
-    _finish_tile(builder, late, row_tiles, row, lane)
-    if not rows_first and lane_waste(c.vector_loop, c.width):
-        builder.try_apply("partition", lane_tiles)  # the last tile alone asks which lanes it has
-    shared = row_blocks or list(filter(None, [by_others]))
-    if not shared:
-        return Scheduled(outer)
-    builder.try_apply("parallel", copied.outermost)
-    return Scheduled(shared)
+    asking = [] if rows_first or not lane_waste(c.vector_loop, c.width) else [lane_tiles]
+    _finish_tile(builder, late, row_tiles, row, lane, asking)
+    if shared := row_blocks or list(filter(None, [by_others])):
+        builder.try_apply("parallel", copied.outermost)
+    return Scheduled(shared or outer)
 
 
 def _fills_rows(c: Contraction, scattered: list[Access]) -> bool:
@@ -148,8 +145,13 @@ def _finish_tile(
     row_tiles: list[LoopHandle],
     row: LoopHandle,
     lane: LoopHandle,
+    asking: list[LoopHandle],
 ) -> None:
-    """Rows written out, lanes as vectors; operands that come late are asked for a tile of rows ahead."""
+    """Rows written out, lanes as vectors; operands that come late are asked for a tile of rows ahead.
+
+    Args:
+        asking: the loop over tiles whose last one does not have all lanes, if there is one.
+    """
     for tensor in late:
         builder.try_apply("prefetch", tensor, row_tiles[0], 1)
     builder.try_apply("unroll", row)
@@ -157,6 +159,8 @@ def _finish_tile(
         builder.try_apply("vectorize_scalable", lane, CPU_COSTS.scalable_tile_registers)
     else:
         builder.try_apply("vectorize", lane)
+    for tiles in asking:
+        builder.try_apply("partition", tiles)
 
 
 def _pack_row_operand(
