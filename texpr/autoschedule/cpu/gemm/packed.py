@@ -205,12 +205,13 @@ def _belongs_to(c: Contraction, loop: LoopHandle) -> LoopHandle | None:
 
 def _leaves_lanes(builder: ScheduleBuilder, c: Contraction, tiles: int) -> bool:
     """True if some lanes are left over of the tiles, and have a tile of their own beside the others
-    of the same rows: no tile asks which lanes it has then. Not of joined lanes, nor where the panel
-    leaves the second cache.
+    of the same rows. No tile asks which lanes it has then, which takes little where instructions have
+    masks. Not of joined lanes, nor where the panel leaves the second cache.
     """
     terms = prod(map(constant_extent, c.nest.reduction))
     return (
         tiles > 1
+        and (not builder.machine.has_memory_operands or _lane_tail(builder, c) == "peel")
         and lane_waste(c.vector_loop, c.width) > 0
         and sum(c.vector_loop.var in variables(i) for i in c.packed_operand.indices) == 1
         and terms * tiles * c.width * _packed_bytes(c) <= builder.machine.caches[:2][-1]
