@@ -401,3 +401,19 @@ def test_one_number_is_reduced_along_its_only_axis(name, dtype):
     for axis in (1, -2, True):
         with pytest.raises(tx.CallError, match="axis"):
             getattr(tx.tensor(x), name)(axis=axis)
+
+
+def test_sequences_of_python_are_indices():
+    array = np.arange(12.0).reshape(3, 4)
+    x = tx.tensor(array)
+    keys = ([0, 1], (1, 2)), range(2), (slice(None), range(1, 3)), ((0, 2), 1)
+    for key in keys:
+        assert x[key].tolist() == array[key].tolist(), key
+    x[range(2), (1, 2)] = 7
+    array[range(2), (1, 2)] = 7
+    assert x.tolist() == array.tolist()
+
+
+def test_in_asks_for_an_element():
+    x = tx.tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert 3.0 in x and 5 not in x

@@ -475,8 +475,10 @@ def normal(key: object, shape: Shape) -> object:
 
 
 def _plain(item: object) -> object:
-    """A list as an array, an integer of NumPy or in an array of no axes as one of Python."""
-    if isinstance(item, list):
+    """A list, tuple or range as an array, an integer of NumPy or in an array of no axes as one of
+    Python.
+    """
+    if isinstance(item, list | tuple | range):
         item = np.asarray(item, None if item else np.int64)
     if isinstance(item, np.ndarray | np.generic):
         if item.dtype.kind not in "iub":

@@ -90,6 +90,11 @@ class TensorValues(ArrayMethods, gpu.Exchanged):
         return (self[k] for k in range(len(self)))
 
     @boundary
+    def __contains__(self, value: object) -> bool:
+        """True if some element equals a number."""
+        return bool((self == value).any())
+
+    @boundary
     def __format__(self, form: str) -> str:
         return format(self.item(), form) if form else repr(self)
 
