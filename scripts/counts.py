@@ -30,6 +30,7 @@ def counts() -> dict[str, int]:
         "codes": len(raised() | set(rules())),
         "commands": len(list(commands())),
         "targets": len(target_names()),
+        "tutorials": len(list((ROOT / "docs" / "tutorials").glob("*.py"))),
     }
 
 

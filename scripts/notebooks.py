@@ -41,6 +41,7 @@ def executed(path: Path) -> nbformat.NotebookNode:
     NotebookClient(
         notebook,
         timeout=600,
+        startup_timeout=300,  # a kernel on a machine with other work took more than nbclient's 60 s
         kernel_name="python3",
         record_timing=False,
         resources={"metadata": {"path": ROOT}},

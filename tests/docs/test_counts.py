@@ -22,7 +22,7 @@ def stale(text: str) -> list[str]:
     for thing, count in counts().items():
         for number in re.findall(rf"\b(\d[\d,]*)\s+{thing}\b", text):
             n = int(number.replace(",", ""))
-            if n != count and count > 20 and abs(n - count) <= NEAR * count:
+            if n != count and count > 10 and abs(n - count) <= NEAR * count:
                 found.append(f"{number} {thing}, there are {count}")
     return found
 

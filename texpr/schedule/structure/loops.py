@@ -97,7 +97,9 @@ def find_loops(kernel: Kernel, name: str | Var, *, run_at_once: bool = False) ->
     owners = list(dict.fromkeys(qualified(n) for n in found))
     if len(owners) > 1:
         raise ScheduleError(
-            f"`{name}` could be any of {', '.join(owners)}", code="loop", help="write the qualified name"
+            f"`{name}` could be any of {', '.join(owners)}",
+            code="loop",
+            help=f'name its tensor too, as in "{owners[-1]}"',
         )
     return found
 
