@@ -55,7 +55,7 @@ def test_the_state_of_every_optimizer(kind):
         arrays = {name: v.tobytes() for name, v in state.items() if isinstance(v, np.ndarray)}
         return w.data.tobytes(), arrays, state["steps"], state["param_groups"]
 
-    first, second = run_ranks(2, call)
+    first, second = run_ranks(2, call, timeout=60)
     assert first == second and first[2] >= 3
 
 

@@ -469,5 +469,9 @@ def test_a_reduction_that_does_not_end_is_an_error():
             sleep(1)
 
     comm = Stuck(timeout=0.1)
+    pending = comm.thread.submit(np.zeros(2))
     with pytest.raises(dist.DistributedError, match="an allreduce of 16 bytes has not ended within 0.1 s"):
-        comm.thread.submit(np.zeros(2)).wait()
+        pending.wait()
+    comm.timeout = 0.2  # who waits again, waits no second time
+    with pytest.raises(dist.DistributedError, match="has not ended within 0.1 s"):
+        pending.wait()

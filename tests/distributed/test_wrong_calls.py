@@ -104,6 +104,31 @@ def test_a_forked_process_is_no_rank():
     )
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt, None])
+def test_who_has_left_a_call_makes_no_other(error):
+    """Else it is one call apart from the others, which wait for its data."""
+
+    def call(comm):
+        if comm.rank:
+            return None
+        if error is not None:
+            exchange, comm.exchange_headers = comm.exchange_headers, interrupted
+        with pytest.raises(error or dist.DistributedError):
+            comm.barrier(timeout=0.1)
+        if error is not None:
+            comm.exchange_headers = exchange
+        return caught(comm.allreduce, 1.0)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    assert run_ranks(2, call)[0] == (
+        "DistributedError: error[ranks]: allreduce: this rank has left the call of barrier before, by an error "
+        "or Ctrl-C, and the ranks are no longer in step\n"
+        "  help: end the program; `launch --restarts 3` goes on from the last checkpoint"
+    )
+
+
 @pytest.mark.parametrize("timeout", [math.inf, 1e30])
 def test_a_timeout_without_end(timeout):
     assert run_ranks(2, lambda comm: comm.allreduce(np.ones(2), "sum").tolist(), timeout) == [[2, 2]] * 2

@@ -61,16 +61,20 @@ class Pending(Generic[R]):
         comm: has `timeout` and `silent_ranks`.
     Attributes:
         started, ended: readings of `time.monotonic`, 0 before.
-        is_given_up: who waited for it has raised an error.
     """
 
     def __init__(self, run: Callable[[], R], what: str, comm: Reduces) -> None:
         self.run, self.what, self._comm = run, what, comm
         self.started = self.ended = 0.0
-        self.is_given_up = False
+        self._given_up: DistributedError | None = None
         self.error: BaseException | None = None
         self.result: R | None = None
         self._done = threading.Event()
+
+    @property
+    def is_given_up(self) -> bool:
+        """True once who waited for it has raised an error."""
+        return self._given_up is not None
 
     @property
     def is_done(self) -> bool:
@@ -98,14 +102,16 @@ class Pending(Generic[R]):
         return self.result  # type: ignore[return-value]
 
     def _await(self, end: float) -> None:
+        if self._given_up is not None and not self.is_done:  # a second wait would take as long
+            raise self._given_up
         watch = self._comm.watch()
         try:
             while not self._done.wait(min(PERIOD, max(0.0, end - monotonic()))):
                 if monotonic() >= end:
                     raise self._late()
                 self._comm.check_others(watch, self.what)
-        except DistributedError:
-            self.is_given_up = True
+        except DistributedError as error:
+            self._given_up = error
             raise
 
     def _late(self) -> DistributedError:

@@ -24,6 +24,7 @@ from texpr.distributed.rank_checks import (
     ended,
     first_difference,
     header_of,
+    left_early,
     stopped,
 )
 from texpr.distributed.rank_processes import RankProcess, Watch, beside, own_process
@@ -100,7 +101,7 @@ class Communicator:
         self.timeout = seconds("Communicator", timeout)
         self._thread: CommunicationThread | None = None
         self._making, self._calling = threading.Lock(), threading.RLock()
-        self._process = os.getpid()
+        self._process, self._left = os.getpid(), ""
         self._beside: Mapping[int, RankProcess] = {}
 
     @property
@@ -363,9 +364,13 @@ class Communicator:
             self._thread.drain()
         if self.size == 1:
             return [number]
-        header = header_of(text, number)
-        longest = self.timeout if timeout is None else timeout
-        return agreed(self.exchange_headers(header, text.partition("(")[0].partition(" of ")[0], longest))
+        what, longest = text.partition("(")[0].partition(" of ")[0], timeout or self.timeout
+        if self._left:  # else the ranks would be one call apart
+            raise left_early(what, self._left)
+        self._left = what
+        headers = self.exchange_headers(header_of(text, number), what, longest)
+        self._left = ""
+        return agreed(headers)
 
     def _called(self, what: str, call: Callable[[], R]) -> R:
         """The result of a collective, which is waited for no longer than `timeout`."""

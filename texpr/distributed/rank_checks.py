@@ -90,6 +90,16 @@ def ended(what: str, ranks: Sequence[int]) -> DistributedError:
     )
 
 
+def left_early(what: str, before: str) -> DistributedError:
+    """The error of a rank that has left a call before the others were there."""
+    return DistributedError(
+        f"{what}: this rank has left the call of {before} before, by an error or Ctrl-C, and the ranks are no "
+        "longer in step",
+        code="ranks",
+        help="end the program; `launch --restarts 3` goes on from the last checkpoint",
+    )
+
+
 def stopped(what: str, ranks: Mapping[int, object]) -> DistributedError:
     """The error of ranks that a signal has stopped.
 

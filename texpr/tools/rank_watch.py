@@ -14,6 +14,8 @@ PATIENCE = 5.0
 """Seconds that a rank is stopped before its launcher ends all: ranks that wait for it see it sooner,
 and have a traceback.
 """
+_OFTEN = 60
+"""Looks that search for ranks, and after how many looks another one does."""
 _GRACE = 10.0
 """Seconds that `mpiexec` has to end its ranks."""
 
@@ -39,8 +41,11 @@ class RankWatch(threading.Thread):
         """Look once a second, until `end` is called."""
         processes = processes_below(self._child.pid, self._command)
         watch = Watch(dict(enumerate(processes)), PATIENCE)
+        looks = 0
         while not self._over.wait(PERIOD):
-            if len(processes) < self._ranks:
+            looks += 1
+            # Ranks that are on other machines are never found, and a search reads all processes.
+            if len(processes) < self._ranks and (looks <= _OFTEN or looks % _OFTEN == 0):
                 found = processes_below(self._child.pid, self._command)
                 if found != processes:
                     processes, watch = found, Watch(dict(enumerate(found)), PATIENCE)

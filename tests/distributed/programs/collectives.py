@@ -8,7 +8,7 @@ import numpy as np
 from texpr import distributed as dist
 
 kind = {"mpi": dist.MPICommunicator, "gloo": dist.GlooCommunicator}[sys.argv[1]]
-comm = dist.init("gloo" if sys.argv[1] == "gloo" else None, timeout=30)
+comm = dist.init("gloo" if sys.argv[1] == "gloo" else None, timeout=90)
 rank, size = comm.rank, comm.size
 assert dist.init() is comm and type(comm) is kind
 assert comm.local_rank == rank and comm.local_size == size and comm.is_main == (rank == 0)
