@@ -32,18 +32,18 @@ STOPPED = "texpr launch: a rank (process "
 ENDS = {
     "raise": (1, "ValueError: rank 1 fails"),
     "raise before MPI": (1, "ValueError: rank 1 fails early"),
-    "exit": (3, "rank 1 ends"),
     "end": (1, "allreduce: the program of rank 1 has ended"),
-    "kill": (137, "signal"),
-    "stop": (1, "error[ranks]: allreduce: rank 1 is stopped\n    rank 1 is process "),
-    "stop inside": (1, "error[ranks]: an allreduce: rank 1 is stopped\n    rank 1 is process "),
-    "stop before MPI": (None, STOPPED),
-    "stop while others compute": (None, STOPPED),
+    "exit": (3, "rank 1 ends"),
     "hang": (1, "barrier: rank 1 did not come within 2 s"),
     "hang inside": (1, "an allreduce has not ended within 2 s\n    rank 1 does not answer\n"),
+    "kill": (137, "signal"),
+    "stop before MPI": (None, STOPPED),
+    "stop inside": (1, "error[ranks]: an allreduce: rank 1 is stopped\n    rank 1 is process "),
+    "stop": (1, "error[ranks]: allreduce: rank 1 is stopped\n    rank 1 is process "),
+    "stop while others compute": (None, STOPPED),
 }
 """How rank 1 ends: the status, and what is said. The status of a launcher that ends by a signal is not
-that of all MPIs.
+that of all MPIs. Each third one is in `make test`: a rank that raises, exits, is killed, is stopped.
 """
 SILENT = ("exit", "kill", "stop before MPI", "stop while others compute")
 """Nothing has raised an error."""
