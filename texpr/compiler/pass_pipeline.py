@@ -19,7 +19,7 @@ from texpr.ir.loop_kind import PARALLEL
 from texpr.ir.printing.loop import show_kernel
 from texpr.ir.printing.tensor import show_program
 from texpr.ir.tensor import Program
-from texpr.ir.traverse import walk
+from texpr.ir.traverse import statements
 from texpr.ir.verifier.program import verify_kernel, verify_program
 from texpr.lang import parse_kernel
 from texpr.passes import desugar, hoist, inline_calls, lower, specialize
@@ -174,7 +174,8 @@ def duration(final: Kernel) -> Duration:
     threads; otherwise `trivial` if it ends at once, else `short`.
     """
     if any(
-        isinstance(n, Poll | ExternCall) or (isinstance(n, For) and n.kind == PARALLEL) for n in walk(final)
+        isinstance(n, Poll | ExternCall) or (isinstance(n, For) and n.kind == PARALLEL)
+        for n in statements(final)
     ):
         return "interruptible"
     return "trivial" if sum(map(work, final.body)) <= TRIVIAL_BODIES else "short"
@@ -184,7 +185,7 @@ def short_up_to(final: Kernel) -> int:
     """The largest size up to which an `interruptible` kernel, as it is emitted, is short: there
     is too little work to interrupt.
     """
-    if not final.sizes or any(isinstance(n, ExternCall) for n in walk(final)):
+    if not final.sizes or any(isinstance(n, ExternCall) for n in statements(final)):
         return 0
     return max(takewhile(lambda largest: most_work(final, largest) < SHORT, _SIZES), default=0)
 

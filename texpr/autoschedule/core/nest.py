@@ -195,7 +195,7 @@ def find_nests(kernel: Kernel) -> list[Nest]:
 
 def unmarked_nests(kernel: Kernel) -> list[Nest]:
     """The nests of those statements of a kernel in which no loop is marked yet."""
-    free = [s for s in kernel.body if all(n.kind == SERIAL for n in walk(s) if isinstance(n, For))]
+    free = [s for s in kernel.body if all(n.kind == SERIAL for n in statements(s) if isinstance(n, For))]
     return find_nests(replace(kernel, body=tuple(free)))
 
 

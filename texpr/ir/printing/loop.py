@@ -31,7 +31,7 @@ from texpr.ir.loop import (
 from texpr.ir.loop_kind import SERIAL
 from texpr.ir.printing.expr import SUM, Names, Part, Writer, element
 from texpr.ir.printing.types import MARKS, RESERVED, size_variables, type_items, unused
-from texpr.ir.traverse import walk
+from texpr.ir.traverse import statements, walk
 from texpr.support.source import Source, Span
 
 FMA_MARKS = {"": "", "sums": ' allow_fma("sums")', "all": " allow_fma"}
@@ -77,7 +77,7 @@ def kernel_names(kernel: Kernel) -> Names:
 
 
 def _sizes(kernel: Kernel) -> tuple[Var, ...]:
-    loops = {node.var for node in walk(kernel) if isinstance(node, For)}
+    loops = {node.var for node in statements(kernel) if isinstance(node, For)}
     used = (node for node in walk(kernel) if isinstance(node, Var) and node not in loops)
     declared = size_variables((*kernel.inputs, *kernel.outputs, *kernel.temporaries))
     return tuple(dict.fromkeys((*kernel.sizes, *declared, *used)))

@@ -8,7 +8,7 @@ from texpr.ir.build import integer, product
 from texpr.ir.expr import Read, Tensor, Var, index
 from texpr.ir.loop import Alloc, ExternCall, For, Kernel, Stmt, Store, is_block
 from texpr.ir.loop_kind import Block
-from texpr.ir.traverse import walk
+from texpr.ir.traverse import statements, walk
 
 SMALL = 4096
 """Bytes of a temporary that one block keeps to itself."""
@@ -34,7 +34,7 @@ def gather_launches(kernel: Kernel) -> Kernel:
         group.clear()
 
     for s in kernel.body:
-        if isinstance(s, ExternCall) or any(map(is_block, walk(s))):
+        if isinstance(s, ExternCall) or any(map(is_block, statements(s))):
             finish()
             body.append(s)
         else:

@@ -25,7 +25,7 @@ from texpr.ir.expr import Axis, Expr, Select, index
 from texpr.ir.loop import Commit, For, If, Kernel, Stmt, Store, Wait, is_bulk, shared_along
 from texpr.ir.loop_kind import Thread
 from texpr.ir.store_kind import ASYNCHRONOUS
-from texpr.ir.traverse import equal, tensors, walk
+from texpr.ir.traverse import equal, statements, tensors, walk
 from texpr.poly.constraints.conditions import always, never
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def out_of_phase(kernel: Kernel, top: Stmt, places: Sequence[TimelinePoint]) -> 
     counted = [p for p in (*commits, *waits) if p.node.slot is not None]  # type: ignore[union-attr]
     if not boxes and not counted:
         return None
-    issued = {s for b in boxes for s in walk(b) if isinstance(s, Store)}
+    issued = {s for b in boxes for s in statements(b) if isinstance(s, Store)}
     mixed = next(
         (
             p.node

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from texpr.ir.expr import Read
 from texpr.ir.loop import CommitProducts, Kernel, Stmt, Store, WaitProducts, instruction_of
 from texpr.ir.store_kind import ASYNCHRONOUS
-from texpr.ir.traverse import walk
+from texpr.ir.traverse import statements, walk
 from texpr.poly.asynchronous.copy_arrival import late, reads_at
 from texpr.poly.asynchronous.timeline import TimelineBuilder, TimelinePoint, Unproven, Use, issued_use
 
@@ -30,7 +30,7 @@ def unproven_product(kernel: Kernel) -> Unproven | None:
     """The first asynchronous product that is not proven right, for all sizes; None if all are,
     or there are none.
     """
-    if not any(isinstance(n, Store) and _begins(n) for n in walk(kernel)):
+    if not any(isinstance(n, Store) and _begins(n) for n in statements(kernel)):
         return None
     return next((found for top in kernel.body if (found := _of_nest(kernel, top)) is not None), None)
 

@@ -12,7 +12,7 @@ from texpr.ir.expr import Node, Read, Tensor
 from texpr.ir.loop import Alloc, CommitProducts, For, If, Stmt, Store, WaitProducts
 from texpr.ir.loop_kind import InstructionNest
 from texpr.ir.store_kind import ASYNCHRONOUS
-from texpr.ir.traverse import walk
+from texpr.ir.traverse import statements, walk
 from texpr.targets.gpu.thread_registers import OwnedElements
 
 Element = tuple[int, ...]
@@ -84,7 +84,7 @@ def _completed(nest: Stmt, used: Mapping[WaitProducts, Sequence[Tensor]]) -> dic
                     (t, grouped) for t, grouped in before if pending or not grouped or t not in used[s]
                 )
             case For() if is_asynchronous(s):
-                return before | {(n.tensor, False) for n in walk(s) if isinstance(n, Store)}
+                return before | {(n.tensor, False) for n in statements(s) if isinstance(n, Store)}
             case For(body=body) | If(body=body):
                 after = before
                 for _ in range(2):  # an iteration, and one that follows another
@@ -103,7 +103,7 @@ def _used(s: Stmt) -> set[Tensor]:
     the statement itself.
     """
     found: set[Tensor] = set()
-    owned = {n.tensor for n in walk(s) if isinstance(n, Alloc)}
+    owned = {n.tensor for n in statements(s) if isinstance(n, Alloc)}
     stack: list[Node] = [s]
     while stack:
         n = stack.pop()
@@ -121,5 +121,5 @@ def is_asynchronous(n: Node) -> bool:
     return (
         isinstance(n, For)
         and isinstance(n.kind, InstructionNest)
-        and any(isinstance(s, Store) and s.mode is ASYNCHRONOUS for s in walk(n))
+        and any(isinstance(s, Store) and s.mode is ASYNCHRONOUS for s in statements(n))
     )

@@ -20,7 +20,7 @@ from texpr.ir.build import add, compare, conjunction, floordiv, integer, mul
 from texpr.ir.expr import Axis, Compare, Const, Expr, Node, Read, Tensor, Var, index
 from texpr.ir.loop import Alloc, Stmt, Store
 from texpr.ir.store_kind import ATOMIC
-from texpr.ir.traverse import children, substitute, variables, walk
+from texpr.ir.traverse import children, statements, substitute, variables, walk
 from texpr.support.frozen_dataclass import frozen
 
 WARP = 32
@@ -291,7 +291,7 @@ def accesses_of(
         arriving: buffers that asynchronous copies fill. Their barriers stand in the kernel, proven
             (`poly.unproven_copy`).
     """
-    own = {s.tensor for s in walk(*body) if isinstance(s, Alloc)} - copies.keys() | arriving
+    own = {s.tensor for s in statements(*body) if isinstance(s, Alloc)} - copies.keys() | arriving
     found = AccessSet()
     for node in walk(*body):
         if isinstance(node, Read | Store) and node.tensor not in own and node.tensor.scope != "register":

@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from texpr.ir.build import compare, conjunction, integer
 from texpr.ir.expr import Expr, Var, index
 from texpr.ir.loop import Commit, For, If, Stmt, Wait, is_bulk, shared_along
-from texpr.ir.traverse import walk
+from texpr.ir.traverse import statements
 from texpr.passes.analysis.bulk_boxes import Box, NoBox, box_of
 from texpr.passes.analysis.row_major import flat_index
 from texpr.support.errors import CompileError
@@ -46,7 +46,7 @@ def counters_of(nest: Stmt) -> Mapping[Var, Expr]:
     commit behind it.
     """
     found: dict[Var, Expr] = {}
-    for n in walk(nest):
+    for n in statements(nest):
         slot: Expr | None = None
         for s in reversed(n.body) if isinstance(n, For | If) else ():
             slot = s.slot if isinstance(s, Commit) else slot
@@ -57,7 +57,7 @@ def counters_of(nest: Stmt) -> Mapping[Var, Expr]:
 
 def initialize_counters(emitter: GpuContext, nest: Stmt) -> None:
     """Initialize the counters for the copies of a nest, before anything else; all threads see them."""
-    slots = next((n.slots for n in walk(nest) if isinstance(n, Commit) and n.slots), 0)
+    slots = next((n.slots for n in statements(nest) if isinstance(n, Commit) and n.slots), 0)
     if not slots:
         return
     emitter.counters = emitter.shared.allocate(_COUNTER * slots, _UNIT)
@@ -68,7 +68,7 @@ def initialize_counters(emitter: GpuContext, nest: Stmt) -> None:
         emitter.intrinsic("llvm.nvvm.fence.mbarrier_init.release.cluster", "void")
 
     _in_one_thread(emitter, work)
-    if any(map(shared_along, walk(nest))):
+    if any(map(shared_along, statements(nest))):
         emit_cluster_barrier(emitter, relaxed=True)  # the fence has shown the counters
     else:
         emitter.barrier()

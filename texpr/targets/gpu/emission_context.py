@@ -10,7 +10,7 @@ from texpr.ir.build import TRUE, compare, conjunction, integer
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import Expr, Read, Tensor, Var, index
 from texpr.ir.loop import For, Kernel, Stmt, axis_of, is_thread
-from texpr.ir.traverse import walk
+from texpr.ir.traverse import statements
 from texpr.passes.analysis.row_major import flat_index
 from texpr.passes.analysis.substitution import folded
 from texpr.support.errors import CompileError
@@ -69,7 +69,9 @@ class GpuContext(GpuAddressing, NativeConversions, Emitter):
         self.function = KernelFunction("")
         self.geometry, self.threads, self.owned, self.shared = geometry, threads, owned, shared
         self.accumulators = accumulators_of(nest, owned)
-        self.thread_axes = {n.var: axis_of(n) for n in walk(nest) if isinstance(n, For) and is_thread(n)}
+        self.thread_axes = {
+            n.var: axis_of(n) for n in statements(nest) if isinstance(n, For) and is_thread(n)
+        }
         self.positions = POSITIONS
         self.address_spaces: dict[Tensor, int] = {}
         self.in_cluster: dict[str, Var] = {}

@@ -27,7 +27,7 @@ from texpr.ir.loop import (
 )
 from texpr.ir.machine import Machine
 from texpr.ir.store_kind import ASYNCHRONOUS
-from texpr.ir.traverse import equal, walk
+from texpr.ir.traverse import equal, statements, walk
 from texpr.support.errors import CompileError
 from texpr.targets.gpu.async_copies import emit_copy_group
 from texpr.targets.gpu.async_mma import emit_commit, emit_wait
@@ -88,7 +88,7 @@ class GpuEmitter(ThreadStatements):
             dynamic: launches have to give the nest its shared memory (`SharedMemory`).
         """
         self.descriptor_buffers = {
-            t for n in walk(nest) if isinstance(n, For) and is_warp(n) for t in descriptor_operands(n)
+            t for n in statements(nest) if isinstance(n, For) and is_warp(n) for t in descriptor_operands(n)
         }
         counters = counters_of(nest)
         alignment = PATTERN if self.descriptor_buffers or counters else ALIGNMENT
@@ -107,7 +107,7 @@ class GpuEmitter(ThreadStatements):
         self.private_copies: dict[Tensor, frozenset[str]] = {}
         self.filled_by_copies = {
             n.tensor
-            for n in walk(nest)
+            for n in statements(nest)
             if isinstance(n, Store) and n.mode is ASYNCHRONOUS and n.update is None
         }
         self.relaxed_clusters = geometry.cluster != (1, 1, 1) and read_by_descriptors_alone(
@@ -244,7 +244,7 @@ class GpuEmitter(ThreadStatements):
         self.barriers.use(accesses)
 
     def _accesses(self, body: tuple[Stmt, ...], every: Set[str] = frozenset()) -> AccessSet:
-        inside = {axis_of(n) for n in walk(*body) if isinstance(n, For) and is_thread(n)}
+        inside = {axis_of(n) for n in statements(*body) if isinstance(n, For) and is_thread(n)}
         single = self.geometry.several - inside - set(self.bound) - every
         return accesses_of(body, self.threads, single, self.private_copies, self.filled_by_copies)
 
@@ -281,7 +281,7 @@ class GpuEmitter(ThreadStatements):
         one for each thread around them.
         """
         if tensor.scope == "register" or not any(
-            _is_used(tensor, n) for n in walk(*body) if is_thread(n) or is_warp(n)
+            _is_used(tensor, n) for n in statements(*body) if is_thread(n) or is_warp(n)
         ):
             self.allocate(tensor)
             return
@@ -308,7 +308,7 @@ class GpuEmitter(ThreadStatements):
 
 def thread_facts(nest: Stmt, geometry: Geometry, requires: Sequence[Expr]) -> Threads:
     """Facts about the threads that run a nest."""
-    loops = [n for n in walk(nest) if isinstance(n, For)]
+    loops = [n for n in statements(nest) if isinstance(n, For)]
     extents: dict[Var | str, Expr] = {n.var: n.extent for n in loops} | {
         axis: geometry.extent(axis) for axis in AXES
     }

@@ -25,7 +25,7 @@ from texpr.ir.loop import (
 )
 from texpr.ir.loop_kind import Block, Cluster, InstructionNest, LoopKind, Thread
 from texpr.ir.store_kind import ATOMIC
-from texpr.ir.traverse import variables, walk
+from texpr.ir.traverse import statements, variables
 from texpr.support.errors import CompileError
 from texpr.support.frozen_dataclass import frozen
 from texpr.targets.gpu.warpgroup_instructions import thread_count
@@ -63,7 +63,7 @@ def is_collective(s: Stmt) -> bool:
     instruction of a warp, a barrier or a wait for copies or products.
     """
     counted = Barrier | Commit | Wait | CommitProducts | WaitProducts
-    return any(is_thread(n) or is_block(n) or is_warp(n) or isinstance(n, counted) for n in walk(s))
+    return any(is_thread(n) or is_block(n) or is_warp(n) or isinstance(n, counted) for n in statements(s))
 
 
 def is_warp(s: object) -> bool:
@@ -91,8 +91,10 @@ def geometry(nest: Stmt, sizes: Iterable[Var]) -> Geometry:
         if isinstance(s, For | If):
             siblings = sum(not isinstance(b, Alloc) for b in s.body)
             stack += [(b, (*above, s), siblings) for b in reversed(s.body)]
-    together = [thread_count(instruction_of(n)) for n in walk(nest) if isinstance(n, For) and is_warp(n)]
-    if together and any(map(is_bulk, walk(nest))):
+    together = [
+        thread_count(instruction_of(n)) for n in statements(nest) if isinstance(n, For) and is_warp(n)
+    ]
+    if together and any(map(is_bulk, statements(nest))):
         extents.setdefault(
             Thread("x"), index(max(together))
         )  # no loop over threads is left that would say so
@@ -110,7 +112,7 @@ def _cluster(nest: Stmt, extents: dict[LoopKind, Expr]) -> tuple[int, int, int]:
     """Number of blocks of a cluster along each axis: part of the code, so that grids have whole
     clusters.
     """
-    for n in walk(nest):
+    for n in statements(nest):
         if isinstance(n, For) and isinstance(n.kind, Cluster) and not integer(n.extent):
             raise _refused(
                 f"how many blocks a cluster has is not known: `{n.var.name}`, bound to {n.kind}, has other "
@@ -161,12 +163,14 @@ def check_private(nest: Stmt, outputs: Iterable[Tensor]) -> None:
         CompileError: there is such a buffer.
     """
     results = set(outputs)
-    for loop in walk(nest):
+    for loop in statements(nest):
         if not isinstance(loop, For) or not (is_block(loop) or is_thread(loop)) or integer(loop.extent) == 1:
             continue
         # What is allocated in a block is one per block.
-        inside = {s.tensor for s in walk(loop if is_thread(loop) else nest) if isinstance(s, Alloc)} | results
-        for s in walk(loop):
+        inside = {
+            s.tensor for s in statements(loop if is_thread(loop) else nest) if isinstance(s, Alloc)
+        } | results
+        for s in statements(loop):
             if (
                 isinstance(s, Store)
                 and s.mode is not ATOMIC

@@ -14,7 +14,7 @@ from texpr.ir.expr import Tensor
 from texpr.ir.loop import ExternCall, For, Kernel, Stmt, Store, axis_of
 from texpr.ir.loop_kind import Cluster
 from texpr.ir.machine import Machine, Multiprocessor
-from texpr.ir.traverse import walk
+from texpr.ir.traverse import statements
 from texpr.support.errors import CompileError
 from texpr.targets.common.records import Launch, Target, TensorMap, symbol_of
 from texpr.targets.emit.function import Value
@@ -160,7 +160,7 @@ def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launc
 
 def _check_clusters(nest: Stmt, target: Target) -> None:
     having = [name for name in NAMES if int(name[3:5]) >= FIRST_CLUSTERING]
-    loop = next((n for n in walk(nest) if isinstance(n, For) and isinstance(n.kind, Cluster)), None)
+    loop = next((n for n in statements(nest) if isinstance(n, For) and isinstance(n.kind, Cluster)), None)
     if loop is not None and target.name not in having:
         raise CompileError(
             f"{target.name} has no clusters of blocks, and `{loop.var.name}` is bound to {loop.kind}",
@@ -202,7 +202,7 @@ def _emit_function(
     emitter.tensor_maps = maps
     initialize_counters(emitter, nest)
     emitter.collective_body((nest,))
-    parameters = _parameters(emitter, {s.tensor for s in walk(nest) if isinstance(s, Store)})
+    parameters = _parameters(emitter, {s.tensor for s in statements(nest) if isinstance(s, Store)})
     block = [integer(e) for e in emitter.geometry.block]
     most = f"{THREADS_OF_A_BLOCK}" if None in block else ",".join(map(str, block))
     blocks = _resident_blocks(

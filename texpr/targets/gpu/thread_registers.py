@@ -23,7 +23,7 @@ from texpr.ir.expr import Expr, Node, Read, Tensor, Var, index, plain
 from texpr.ir.interpreter.evaluate import Points, evaluate
 from texpr.ir.loop import Alloc, For, If, Stmt, Store, axis_of, instruction_of, is_thread
 from texpr.ir.loop_kind import InstructionNest
-from texpr.ir.traverse import children, equal, rewrite, substitute, variables, walk
+from texpr.ir.traverse import children, equal, rewrite, statements, substitute, variables, walk
 from texpr.passes.analysis.match_nest import instance
 from texpr.support.errors import CompileError
 from texpr.support.frozen_dataclass import frozen
@@ -103,7 +103,7 @@ def with_owned_elements(nest: Stmt, own: Mapping[Tensor, OwnedElements]) -> Stmt
     """The nest with each thread's part in place of the whole, but for instructions: they know
     which lane holds what.
     """
-    threads = {n.var for n in walk(nest) if is_thread(n) and isinstance(n, For)}
+    threads = {n.var for n in statements(nest) if is_thread(n) and isinstance(n, For)}
 
     def rule(node: Node) -> Node | None:
         match node:

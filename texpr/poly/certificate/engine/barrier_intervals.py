@@ -15,7 +15,7 @@ from dataclasses import replace
 from texpr.ir.expr import Node, Read, Var, plain
 from texpr.ir.loop import Alloc, Barrier, For, If, Kernel, Stmt, Store
 from texpr.ir.loop_kind import Thread
-from texpr.ir.traverse import rewrite, substitute, variables, walk
+from texpr.ir.traverse import rewrite, statements, substitute, variables, walk
 from texpr.poly.certificate.engine.obligations import Refuted
 
 
@@ -26,7 +26,7 @@ def split_at_barriers(kernel: Kernel) -> tuple[Kernel, dict[Store, Store]]:
     Raises:
         Refuted: some threads may not reach a barrier.
     """
-    if not any(isinstance(n, Barrier) for n in walk(kernel)):
+    if not any(isinstance(n, Barrier) for n in statements(kernel)):
         return kernel, {}
     after = replace(kernel, body=tuple(s for top in kernel.body for s in _split(top)))
     before = [n for n in walk(kernel) if isinstance(n, Store)]
@@ -34,7 +34,7 @@ def split_at_barriers(kernel: Kernel) -> tuple[Kernel, dict[Store, Store]]:
 
 
 def _has_barrier(s: Stmt) -> bool:
-    return any(isinstance(n, Barrier) for n in walk(s))
+    return any(isinstance(n, Barrier) for n in statements(s))
 
 
 def _split(s: Stmt) -> tuple[Stmt, ...]:

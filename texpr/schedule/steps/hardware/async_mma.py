@@ -23,7 +23,7 @@ from texpr.ir.loop import (
 )
 from texpr.ir.loop_kind import InstructionNest
 from texpr.ir.store_kind import ASYNCHRONOUS
-from texpr.ir.traverse import rewrite, walk
+from texpr.ir.traverse import rewrite, statements
 from texpr.passes.loop.check_async import check_arrivals
 from texpr.schedule.steps.placement.producer import replaced
 from texpr.schedule.steps.registry import step
@@ -142,6 +142,6 @@ def as_asynchronous(node: Node) -> Node | None:
         return None
     if not INSTRUCTIONS[instruction_of(node)].asynchronous:
         return None
-    if any(isinstance(s, Store) and s.mode is ASYNCHRONOUS for s in walk(node)):
+    if any(isinstance(s, Store) and s.mode is ASYNCHRONOUS for s in statements(node)):
         return None
     return rewrite(node, lambda s: replace(s, mode=ASYNCHRONOUS) if isinstance(s, Store) else None)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from texpr.ir.expr import Node, Tensor, Var
 from texpr.ir.loop import Barrier, For, If, Kernel, Stmt, Store, is_bulk
 from texpr.ir.loop_kind import BulkCopy, Cluster
-from texpr.ir.traverse import rewrite, walk
+from texpr.ir.traverse import rewrite, statements, walk
 from texpr.passes.loop.check_async import check_arrivals
 from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import find_loops, qualified, span_of
@@ -56,7 +56,7 @@ def multicast(kernel: Kernel, tensor: str, *loops: str | Var) -> Kernel:
     copies = [
         n
         for n in walk(kernel)
-        if is_bulk(n) and any(isinstance(s, Store) and s.tensor is buffer for s in walk(n))
+        if is_bulk(n) and any(isinstance(s, Store) and s.tensor is buffer for s in statements(n))
     ]
     if not copies or not axes:
         what = (
@@ -100,5 +100,5 @@ def _fills(loop: For, buffer: Tensor) -> bool:
     """True if bulk copies to a buffer stand in the body of a loop, under conditions or not."""
     inside: list[Stmt] = [n for s in loop.body for n in (s.body if isinstance(s, If) else (s,))]
     return any(
-        is_bulk(n) and any(isinstance(s, Store) and s.tensor is buffer for s in walk(n)) for n in inside
+        is_bulk(n) and any(isinstance(s, Store) and s.tensor is buffer for s in statements(n)) for n in inside
     )
