@@ -168,6 +168,8 @@ LAYERS = (
     _convolution(8, 256, 32, 64, 1),
     _convolution(1, 672, 14, 112, 1),
     _convolution(1, 192, 7, 1152, 1),
+    _convolution(1, 1024, 14, 2048, 1, 2),
+    _convolution(1, 256, 56, 512, 1, 2),
     _convolution(1, 16, 112, 16, 3, 2, groups=16),
     _convolution(1, 144, 56, 144, 3, groups=144),
     _convolution(1, 240, 14, 240, 5, groups=240),
