@@ -241,6 +241,6 @@ def test_processes_fill_a_cache_at_once(tmp_path):
     running = [subprocess.Popen([sys.executable, "-c", AT_ONCE], env=environment) for _ in range(2)]
     assert [p.wait(100) for p in running] == [0, 0]
     files = [f for f in (tmp_path / "cache").rglob("*") if f.is_file()]
-    assert len(files) == 19 and not [
+    assert len(files) == 20 and not [
         f for f in files if f.name.startswith(".new")
-    ]  # the runtime, and of each of six its operator, its program and its kernel
+    ]  # LLVM's facts of the machine, the runtime, and of each of six its operator, its program and its kernel

@@ -99,7 +99,7 @@ ARGUMENTS = {
     "x.mean(keep_dims=True)": "mean has no argument `keep_dims`; did you mean `keepdims`?",
     "p.sum(axes=0)": "sum has no argument `axes`; did you mean `axis`?",
     's.split("i", factr=3)': "split has no argument `factr`; did you mean `factor`?",
-    "ops.softmax(x, dim=0)": "softmax has no argument `dim`; did you mean `axis`?",
+    "ops.softmax(x, axes=0)": "softmax has no argument `axes`; did you mean `axis`?",
     "f(x, y=1)": "f has no argument `y`; known are X, out",
 }
 

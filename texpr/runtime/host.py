@@ -15,9 +15,9 @@ from texpr.support.late import late
 from texpr.support.version import installed
 
 if TYPE_CHECKING:
-    import llvmlite.binding as llvm
+    from llvmlite import binding
 else:
-    llvm = late("llvmlite.binding")
+    binding = late("llvmlite.binding")
 
 
 @cache
@@ -62,7 +62,7 @@ def _stated() -> tuple[str, str]:
 
 
 def _asked_of_llvm() -> tuple[str, str]:
-    return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    return binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
 
 
 _ARCH_PRCTL = 158

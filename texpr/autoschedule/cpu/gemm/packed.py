@@ -105,8 +105,8 @@ def _scheduled(builder: ScheduleBuilder, c: Contraction) -> Scheduled | NoMatch:
     _pair_terms(builder, c, beside, shallow, constant_extent(c.row_loop) % c.height if tail == "peel" else 0)
     if deep:
         accumulate_in_registers(builder, nest, lane, [lane] if any_length_lanes else inside[::-1])
-    asking = [] if rows_first or not lane_waste(c.vector_loop, c.width) else [lane_tiles]
-    _finish_tile(builder, late, row_tiles, row, lane, asking)
+    asking = not rows_first and lane_waste(c.vector_loop, c.width) > 0
+    _finish_tile(builder, late, row_tiles, row, lane, [lane_tiles] if asking else [])
     if shared := row_blocks or list(filter(None, [by_others])):
         builder.try_apply("parallel", copied.outermost)
     return Scheduled(shared or outer)
@@ -159,8 +159,9 @@ def _finish_tile(
         builder.try_apply("vectorize_scalable", lane, CPU_COSTS.scalable_tile_registers)
     else:
         builder.try_apply("vectorize", lane)
-    for tiles in asking:
-        builder.try_apply("partition", tiles)
+    if not builder.machine.has_memory_operands:  # instructions have no masks
+        for tiles in asking:
+            builder.try_apply("partition", tiles)
 
 
 def _pack_row_operand(
