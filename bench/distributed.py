@@ -21,31 +21,31 @@ import numpy as np
 
 ROOT = Path(__file__).parents[1]
 NETS = ("cnn", "transformer")
-BAR, ALLREDUCE_BAR, MB = 0.85, 1.1, 25
-"""The share of N times one rank's rate; times mpi4py's time; of a buffer."""
+BAR, COST_BAR, ALLREDUCE_BAR, MB = 0.85, 0.02, 1.1, 25
+"""The share of N times one rank's rate; what one rank costs; times mpi4py's time; of a buffer."""
+RUNS = 3
+"""Runs of one rank and of several, of which medians count."""
 
 
 def timed(runs: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """Median milliseconds of each: all ranks make equally many rounds, after three others.
+    """Median milliseconds of each, in turns, so that other load of the machine meets all: all ranks
+    make equally many rounds, after three others.
 
     A round begins as soon as the one before has ended, so waiting for slower ranks counts.
     """
-    from texpr import distributed as dist
-
-    found = {}
-    for column, run in runs.items():
-        times = []
-        for k in range(rounds + 3):
+    times: dict[str, list[float]] = {column: [] for column in runs}
+    for k in range(rounds + 3):
+        for column, run in runs.items():
             start = time.perf_counter()
             run()
-            times += [time.perf_counter() - start] if k >= 3 else []
-        dist.init().barrier()
-        found[column] = median(times) * 1e3
-    return found
+            times[column] += [time.perf_counter() - start] if k >= 3 else []
+    return {column: median(each) * 1e3 for column, each in times.items()}
 
 
 def training(name: str, rounds: int) -> dict[str, float]:
-    """Milliseconds of a step on one batch: of this process alone, and of all ranks."""
+    """Milliseconds of a step on one batch: of all ranks, and where there is one, of a trainer without
+    ranks.
+    """
     from bench.train.modules import module
     from bench.train.nets import NETS as ALL
     from texpr import distributed as dist
@@ -64,8 +64,11 @@ def training(name: str, rounds: int) -> dict[str, float]:
         kind = {"sgd": nn.optim.SGD, "adam": nn.optim.Adam, "adamw": nn.optim.AdamW}[net.optimizer]
         return model, nn.CrossEntropyLoss(), kind(model.parameters(), lr=net.rate)
 
-    alone, together = TrainingStep(*parts()), on_batch(ParallelStep(*parts(), comm), x, y)
-    return timed({"alone": lambda: alone(x, y), "together": together}, rounds)
+    runs = {"together": on_batch(ParallelStep(*parts(), comm), x, y)}
+    if comm.size == 1:
+        alone = TrainingStep(*parts())
+        runs["alone"] = lambda: alone(x, y)
+    return timed(runs, rounds)
 
 
 def allreduce(rounds: int) -> dict[str, float]:
@@ -83,7 +86,7 @@ def allreduce(rounds: int) -> dict[str, float]:
         "mpi4py": lambda: world.Allreduce(MPI.IN_PLACE, buffer),
     }
     times: dict[str, list[float]] = {column: [] for column in runs}
-    for k in range(rounds + 3):  # in turns, so that other load of the machine meets both
+    for k in range(rounds + 3):
         for column, run in runs.items():
             buffer[:] = 1
             world.Barrier()
@@ -112,6 +115,19 @@ def work(what: str, rounds: int) -> None:
         print(json.dumps(found), flush=True)
 
 
+def network_row(name: str, ranks: int, rounds: int) -> str:
+    """A line of the table: medians of some runs of one rank and of several, in turns."""
+    runs = [(on_ranks(1, name, rounds), on_ranks(ranks, name, rounds)) for _ in range(RUNS)]
+    alone, one = (median(first[column] for first, _ in runs) for column in ("alone", "together"))
+    several = median(last["together"] for _, last in runs)
+    cost = median(first["together"] / first["alone"] for first, _ in runs) - 1
+    share = median(first["alone"] / last["together"] for first, last in runs)
+    return (
+        f"| {name} | {alone:.2f} | {one:.2f} | {cost:+.1%}, bar {COST_BAR:.0%} | {several:.2f} "
+        f"| {share:.2f}, bar {BAR} |"
+    )
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -125,15 +141,10 @@ def main() -> None:
         return
     wanted = [n for n in options.only.split(",") if n] or [*NETS, "allreduce"]
     ranks = options.ranks
-    print(
-        f"| network | one process, ms | step of ranks on one, ms | on {ranks}, ms | share of {ranks} times |"
-    )
-    print("|---|---|---|---|---|")
+    print(f"| network | no ranks, ms | one rank, ms | cost | {ranks} ranks, ms | share of {ranks} times |")
+    print("|---|---|---|---|---|---|")
     for name in (n for n in wanted if n in NETS):
-        one, several = (on_ranks(n, name, options.rounds) for n in (1, ranks))
-        share = one["alone"] / several["together"]
-        row = (one["alone"], one["together"], several["together"])
-        print(f"| {name} | {' | '.join(f'{t:.2f}' for t in row)} | {share:.2f}, bar {BAR} |", flush=True)
+        print(network_row(name, ranks, options.rounds), flush=True)
     if "allreduce" in wanted:
         found = on_ranks(ranks, "allreduce", options.rounds)
         times = found["texpr"] / found["mpi4py"]
