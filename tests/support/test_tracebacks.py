@@ -351,7 +351,8 @@ texpr.support.errors.CallError: error[shape]: linear: axis 1 of `weight` has ext
     )
 
 
-def test_pytest():
+def test_pytest(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
     found = script(
         f'import texpr as tx\n\ndef test_it():\n    tx.op("{DIFF}")\n',
         "test_user.py",
