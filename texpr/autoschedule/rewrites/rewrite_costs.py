@@ -26,7 +26,7 @@ class RewriteCosts(CostModel):
     searched_indices: int = tuned(6, "indices", "time of the search, which tries all sets of them")
     """Indices, at most, of which all orders are compared; of more one index is taken at a time."""
     # compact_operands
-    compacted_uses: int = tuned(16, "uses", _TIMES, "2026-11-30")
+    compacted_uses: int = tuned(16, "uses", _COUNTS)
     """Uses of each element of an operand that is read in steps, from which on a copy without the
     elements between pays."""
     # choose

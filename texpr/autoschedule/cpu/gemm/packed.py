@@ -106,7 +106,7 @@ def _scheduled(builder: ScheduleBuilder, c: Contraction) -> Scheduled | NoMatch:
     if deep:
         accumulate_in_registers(builder, nest, lane, [lane] if any_length_lanes else inside[::-1])
     asking = not rows_first and lane_waste(c.vector_loop, c.width) > 0
-    _finish_tile(builder, late, row_tiles, row, lane, [lane_tiles] if asking else [])
+    _finish_tile(builder, late, row_tiles, row, lane, lane_tiles if asking else None)
     if shared := row_blocks or list(filter(None, [by_others])):
         builder.try_apply("parallel", copied.outermost)
     return Scheduled(shared or outer)
@@ -145,7 +145,7 @@ def _finish_tile(
     row_tiles: list[LoopHandle],
     row: LoopHandle,
     lane: LoopHandle,
-    asking: list[LoopHandle],
+    asking: LoopHandle | None,
 ) -> None:
     """Rows written out, lanes as vectors; operands that come late are asked for a tile of rows ahead.
 
@@ -159,9 +159,8 @@ def _finish_tile(
         builder.try_apply("vectorize_scalable", lane, CPU_COSTS.scalable_tile_registers)
     else:
         builder.try_apply("vectorize", lane)
-    if not builder.machine.has_memory_operands:  # instructions have no masks
-        for tiles in asking:
-            builder.try_apply("partition", tiles)
+    if asking is not None and not builder.machine.has_memory_operands:  # instructions have no masks
+        builder.try_apply("partition", asking)
 
 
 def _pack_row_operand(
