@@ -365,3 +365,27 @@ def test_cut_files_are_refused(tmp_path):
             loaded(tmp_path, text[:at])
         except tx.Error as error:
             assert error.code == "skriptnd"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"operator f {{ {X} {Y} @constant {{ v: re4; }} @lower {{ y[i,] = x[i,], i < n; }} }}",
+        "operator f { @input { x: re4[n]; } @output { y: real[n]; } @lower { y[i,] = 1.0, i < n; } }",
+        f"operator f {{ {X} {Y} @compose {{ z: re4[n] = x; y = z; }} }}",
+        f"operator f {{ {X} {Y} @compose {{ y = with t: re4 = 0.0 do..(2) t + x; }} }}",
+        f"operator f {{ @dtype {{ T: type; }} {X} {Y} @attrib {{ k: optional re4; }} @compose {{ y = x; }} }}",
+    ],
+)
+def test_element_types_that_are_not_there(tmp_path, text):
+    with pytest.raises(tx.ParseError, match="there is no element type `re4`") as found:
+        loaded(tmp_path, text)
+    assert found.value.span.text.endswith("re4")
+
+
+def test_an_element_type_that_is_almost_one(tmp_path):
+    text = "operator f { @dtype { T: num; } @input { x: rael; t: T; } @output { y: T; } @compose { y = t; } }"
+    with pytest.raises(tx.ParseError) as found:
+        loaded(tmp_path, text)
+    assert found.value.help == "did you mean `real`?"
+    assert loaded(tmp_path, text.replace("rael", "real")).f.inputs == ("x", "t")

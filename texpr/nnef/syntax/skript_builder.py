@@ -171,7 +171,7 @@ class SkriptBuilder(TextBuilder):
 
     def typed_target(self, name: Pair, _: Token, kind: skript_tree.Typed) -> skript_tree.Target:
         """A name with its type."""
-        return skript_tree.Target(start_of(name), stop_of(name), str(name[0]), kind.packed)
+        return skript_tree.Target(start_of(name), stop_of(name), str(name[0]), kind.packed, None, kind)
 
     def target_items(self, first: Token, items: list[Any], last: Token) -> skript_tree.Target:
         """Names for the items of a pack."""

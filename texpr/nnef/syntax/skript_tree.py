@@ -257,11 +257,12 @@ class Formula(Part):
 
 @dataclass(slots=True, eq=False)
 class Target(Part):
-    """A name that a component gives: a tensor, or a pack of them."""
+    """A name that a component gives: a tensor, or a pack of them. `type` is None where it is not said."""
 
     name: str
     packed: bool = False
     items: list[Any] | None = None
+    type: Typed | None = None
 
 
 @dataclass(slots=True, eq=False)
