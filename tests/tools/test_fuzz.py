@@ -84,14 +84,14 @@ def test_a_text_that_ends_the_process_is_found_and_written(tmp_path, monkeypatch
     monkeypatch.setattr(language, "SHRINK_SECONDS", 0.5)
     monkeypatch.setattr(language, "text_of", lambda seed, number, paths: PLUS if number else "X" + PLUS)
 
-    def dies(function: str, *arguments: object, timeout: float):
+    def dies(function: str, *arguments: object, seconds: float):
         if function.endswith(":batch") and 0 not in arguments[1]:  # type: ignore[operator]
             return [], {}
         if function.endswith(":one") and not bytes(arguments[0]).startswith(b"X"):  # type: ignore[arg-type]
             return None
         raise CompileError("the child process was ended by SIGSEGV")
 
-    monkeypatch.setattr(part, "run_in_child", dies)
+    monkeypatch.setattr(part, "_in_child", dies)
     assert (
         main(["fuzz", "--only", "language", "--texts", "3", "--seed", "3", "--findings", str(tmp_path)]) == 1
     )
@@ -99,6 +99,19 @@ def test_a_text_that_ends_the_process_is_found_and_written(tmp_path, monkeypatch
     assert written == [".tx", ".txt"]
     assert next(tmp_path.glob("*.tx")).read_text().startswith("X")
     assert "SIGSEGV" in capsys.readouterr().out
+
+
+def test_a_child_may_wait_and_not_compute_for_long(monkeypatch):
+    monkeypatch.setattr(part, "PATIENCE", 3000)  # on a machine with much other work
+
+    def child(name: str) -> object:
+        return part._in_child(f"tests.runtime.process.child_functions:{name}", 1.2, seconds=1)
+
+    assert child("sleep") is None
+    with pytest.raises(CompileError, match="the child process took more than 1 s of processor time") as error:
+        child("compute")
+    assert part.ended(error.value).kind == "the child process took more than a while of processor time"
+    assert child("sleep") is None
 
 
 def test_kernels_and_their_gradients_run_beside_pages_that_cannot_be_touched(monkeypatch):

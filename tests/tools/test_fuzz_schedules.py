@@ -215,7 +215,7 @@ def test_counts_are_those_of_all_parts(tmp_path):
 
 
 def test_findings_are_written(tmp_path, monkeypatch, capsys):
-    def child(function: str, *arguments: object, timeout: float):
+    def child(function: str, *arguments: object, seconds: float):
         if function.endswith(":batch"):
             return [[0, "a kind", f'words\n\nfound in:\n{SUM}\nsplit("i", 4)\nparallel("io")']], {
                 "steps": [2, 0]
@@ -223,7 +223,7 @@ def test_findings_are_written(tmp_path, monkeypatch, capsys):
         return ["a kind", "words"] if "split" in str(arguments[0]) else None
 
     monkeypatch.setattr(schedules, "SHRINK_SECONDS", 1.0)
-    monkeypatch.setattr(part, "run_in_child", child)
+    monkeypatch.setattr(part, "_in_child", child)
     assert (
         main(["fuzz", "--only", "schedules", "--schedules", "1", "--seed", "1", "--findings", str(tmp_path)])
         == 1

@@ -34,6 +34,13 @@ def sleep(seconds):
     time.sleep(seconds)
 
 
+def compute(seconds):
+    """Take more processor time."""
+    end = time.process_time() + 3 * seconds
+    while time.process_time() < end:
+        pass
+
+
 def leave(status):
     print("the end is near", file=sys.stderr)
     sys.stderr.flush()

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import re
+import resource
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator
+from importlib import import_module
+from math import ceil
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 from texpr.runtime.process.worker import run_in_child
 from texpr.support.errors import CompileError
 from texpr.tools.fuzz.trial import Finding
+
+PATIENCE = 30
+"""Seconds that are waited for each second of processor time that a child may take: it may be asleep for
+ever, or on a machine that has other work.
+"""
+_SPENT = "ended by SIGXCPU"
 
 
 class Part(ABC):
@@ -21,7 +31,7 @@ class Part(ABC):
     Attributes:
         what: what is tried, in the plural.
         size: trials per batch.
-        seconds: what a batch, and one trial alone, may take.
+        seconds: of processor time, what a batch, and one trial alone, may take.
         counts: how often what happened, so far.
         examples: the trial in which it happened first.
     """
@@ -81,7 +91,7 @@ def findings(part: Part, numbers: list[int]) -> Iterator[tuple[int, Finding]]:
 
 def _asked(part: Part, numbers: list[int], seconds: float) -> list[tuple[int, Finding]]:
     function, *arguments = part.request(numbers)
-    found, happened = run_in_child(str(function), *arguments, timeout=seconds)
+    found, happened = _in_child(str(function), *arguments, seconds=seconds)
     for what, (count, number) in happened.items():
         part.counts[what] += count
         part.examples.setdefault(what, number)
@@ -91,10 +101,31 @@ def _asked(part: Part, numbers: list[int], seconds: float) -> list[tuple[int, Fi
 def alone(function: str, *arguments: object, seconds: float) -> Finding | None:
     """One trial in a child process: it may end the process, or never end."""
     try:
-        found: Any = run_in_child(function, *arguments, timeout=seconds)
+        found: Any = _in_child(function, *arguments, seconds=seconds)
     except CompileError as error:
         return ended(error)
     return None if found is None else Finding(*found)
+
+
+def _in_child(function: str, *arguments: object, seconds: float) -> Any:
+    """Call a function in a child that may take some seconds of processor time."""
+    try:
+        return run_in_child(f"{__name__}:within", seconds, function, *arguments, timeout=PATIENCE * seconds)
+    except CompileError as error:
+        if _SPENT not in error.message:
+            raise
+    raise CompileError(f"the child process took more than {seconds:g} s of processor time")
+
+
+def within(seconds: float, function: str, *arguments: object) -> Any:
+    """Runs in a child: call a function, and end this process if it takes more processor time."""
+    before = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (ceil(process_time() + seconds), before[1]))
+    module, _, name = function.partition(":")
+    try:
+        return getattr(import_module(module), name)(*arguments)
+    finally:
+        resource.setrlimit(resource.RLIMIT_CPU, before)
 
 
 def ended(error: CompileError) -> Finding:
