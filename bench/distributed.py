@@ -43,15 +43,14 @@ def timed(runs: dict[str, Callable[[], object]], rounds: int) -> dict[str, float
 
 
 def training(name: str, rounds: int) -> dict[str, float]:
-    """Milliseconds of a step on one batch: of all ranks, and where there is one, of a trainer without
-    ranks.
+    """Milliseconds of a step on one batch as `Trainer` makes it with a communicator. Where there is one
+    rank, also without one, and with the buckets that several ranks have, which are sent nowhere.
     """
     from bench.train.modules import module
     from bench.train.nets import NETS as ALL
     from texpr import distributed as dist
     from texpr import nn
     from texpr.nn.training.data_parallel.parallel_step import ParallelStep
-    from texpr.nn.training.step import TrainingStep
     from texpr.tools.bench.traced_steps import on_batch
 
     comm, net = dist.init(), ALL[name]
@@ -64,10 +63,13 @@ def training(name: str, rounds: int) -> dict[str, float]:
         kind = {"sgd": nn.optim.SGD, "adam": nn.optim.Adam, "adamw": nn.optim.AdamW}[net.optimizer]
         return model, nn.CrossEntropyLoss(), kind(model.parameters(), lr=net.rate)
 
-    runs = {"together": on_batch(ParallelStep(*parts(), comm), x, y)}
+    def made(step: nn.TrainingStep) -> Callable[[], object]:
+        return on_batch(step, x, y) if isinstance(step, ParallelStep) else lambda: step(x, y)
+
+    runs = {"together": made(nn.Trainer(*parts(), comm=comm).step)}
     if comm.size == 1:
-        alone = TrainingStep(*parts())
-        runs["alone"] = lambda: alone(x, y)
+        runs["alone"] = made(nn.Trainer(*parts()).step)
+        runs["buckets"] = made(ParallelStep(*parts(), comm))
     return timed(runs, rounds)
 
 
@@ -120,11 +122,13 @@ def network_row(name: str, ranks: int, rounds: int) -> str:
     runs = [(on_ranks(1, name, rounds), on_ranks(ranks, name, rounds)) for _ in range(RUNS)]
     alone, one = (median(first[column] for first, _ in runs) for column in ("alone", "together"))
     several = median(last["together"] for _, last in runs)
-    cost = median(first["together"] / first["alone"] for first, _ in runs) - 1
+    cost, buckets = (
+        median(first[column] / first["alone"] for first, _ in runs) - 1 for column in ("together", "buckets")
+    )
     share = median(first["alone"] / last["together"] for first, last in runs)
     return (
-        f"| {name} | {alone:.2f} | {one:.2f} | {cost:+.1%}, bar {COST_BAR:.0%} | {several:.2f} "
-        f"| {share:.2f}, bar {BAR} |"
+        f"| {name} | {alone:.2f} | {one:.2f} | {cost:+.1%}, bar {COST_BAR:.0%} | {buckets:+.1%} "
+        f"| {several:.2f} | {share:.2f}, bar {BAR} |"
     )
 
 
@@ -141,8 +145,9 @@ def main() -> None:
         return
     wanted = [n for n in options.only.split(",") if n] or [*NETS, "allreduce"]
     ranks = options.ranks
-    print(f"| network | no ranks, ms | one rank, ms | cost | {ranks} ranks, ms | share of {ranks} times |")
-    print("|---|---|---|---|---|---|")
+    columns = "network | no ranks, ms | one rank, ms | cost | its buckets would cost"
+    print(f"| {columns} | {ranks} ranks, ms | share of {ranks} times |")
+    print("|---|---|---|---|---|---|---|")
     for name in (n for n in wanted if n in NETS):
         print(network_row(name, ranks, options.rounds), flush=True)
     if "allreduce" in wanted:

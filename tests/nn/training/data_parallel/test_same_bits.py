@@ -223,6 +223,32 @@ def numbers(bits: object) -> np.ndarray:
     return np.frombuffer(bits, np.float32)  # type: ignore[call-overload]
 
 
-def test_a_world_of_one_is_no_other_training():
-    t = trainer(Communicator(), network(), reduction="ordered")
-    assert type(t.step) is nn.TrainingStep
+def test_a_world_of_one_runs_the_plain_step():
+    """Its program is that of a training without ranks, line by line: nothing is gathered in buckets,
+    begun or waited for, and there is no thread.
+    """
+
+    def fit(comm: Communicator | None, **options: Any) -> tuple[str, dict[str, object]]:
+        t = trainer(comm, network(), optimizer=lambda p: nn.optim.Adam(p, lr=0.02), **options)
+        t.fit(X, Y, epochs=2, batch_size=8, progress=False)
+        listing = [str(p) for p in (*t.step._plans._made.values(), *t.step._updates._made.values())]
+        return "\n".join(listing), everything(t)
+
+    comm = Communicator()
+    (listing, found), (plain_listing, one) = fit(comm, reduction="ordered", bucket_cap_mb=1e-4), fit(None)
+    assert not differences(found, one)
+    assert listing == plain_listing and "bucket" not in listing and "allreduce" not in listing
+    assert comm._thread is None
+
+
+def test_a_world_of_one_says_what_several_ranks_say():
+    """A script is tried on one rank first: its mistakes are found there."""
+    for wrong, said in (({"bucket_cap_mb": -1}, "bucket_cap_mb"), ({"reduction": "sorted"}, "reduction")):
+        messages = {str(error_of(comm, **wrong)) for comm in (None, Communicator())}
+        assert len(messages) == 1 and said in messages.pop()
+
+
+def error_of(comm: Communicator | None, **options: Any) -> tx.CallError:
+    with pytest.raises(tx.CallError) as error:
+        trainer(comm, plain(), **options)
+    return error.value
