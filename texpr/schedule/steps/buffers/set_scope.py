@@ -40,7 +40,8 @@ def set_scope(kernel: Kernel, tensor: str, where: str) -> Kernel:
         s.set_scope("y_acc", "stack")
     Refused:
         s.set_scope("y_acc", "disk")
-    Elsewhere: Halide `store_in`; TVM `set_scope`; Exo `set_memory`; MLIR none.
+    Elsewhere: Halide `store_in`; TVM `set_scope`; Exo `set_memory`; MLIR
+    `transform.structured.bufferize_to_allocation` (with `memory_space`).
     """
     t = find_temporary(kernel, tensor, "set_scope")
     if where not in SCOPES:

@@ -35,7 +35,8 @@ def nontemporal(kernel: Kernel, tensor: str) -> Kernel:
     Refused:
         op = tx.op("op running(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + Y[i - 1 | 0] }")
         tx.schedule(op).nontemporal("Y")
-    Elsewhere: Halide `stream_stores`; TVM none; Exo none; MLIR none.
+    Elsewhere: Halide `stream_stores` (after release 21); TVM none; Exo none; MLIR `nontemporal` (an
+    attribute of `memref.store`).
     """
     t = find_tensor(kernel, tensor)
     if t not in kernel.outputs:

@@ -57,7 +57,7 @@ def prefetch(
           y[i] = h[at[i]]
         }''')
         tx.schedule(op).prefetch("X", "y.i", 4)
-    Elsewhere: Halide `prefetch`; TVM none; Exo none; MLIR none.
+    Elsewhere: Halide `prefetch`; TVM none; Exo none; MLIR `memref.prefetch` (an operation).
     """
     t, found = find_tensor(kernel, tensor), find_loops(kernel, loop)
     if not isinstance(distance, int) or isinstance(distance, bool) or not 1 <= distance <= FARTHEST:

@@ -54,7 +54,7 @@ def bind(
         op = tx.op("op running(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + Y[i - 1 | 0] }")
         tx.schedule(op).bind("i", "thread.x")
     Elsewhere: Halide `gpu_blocks`, `gpu_threads`; TVM `bind`; Exo none; MLIR
-    `transform.gpu.map_forall_to_blocks`.
+    `transform.gpu.map_forall_to_blocks`, `transform.gpu.map_nested_forall_to_threads`.
     """
     if to not in BINDINGS:
         raise ScheduleError(f"a loop cannot be bound to {to!r}", code="bind", help=_places(to))

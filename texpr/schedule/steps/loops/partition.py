@@ -71,7 +71,8 @@ def partition(kernel: Kernel, loop: str | Var) -> Kernel:
     Refused:
         op = tx.op("op plain(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 1 }")
         tx.schedule(op).partition("i")
-    Elsewhere: Halide `partition`; TVM `LoopPartition` (a pass); Exo `cut_loop`; MLIR none.
+    Elsewhere: Halide `partition`; TVM `LoopPartition` (a pass); Exo `cut_loop`; MLIR
+    `transform.structured.split`.
     """
     found = find_loops(kernel, loop)
     for n in found:

@@ -47,7 +47,8 @@ def specialize(kernel: Kernel, /, *loops: str | Var, **sizes: int) -> Kernel:
         s.specialize("N % 16 == 0")
     Refused:
         tx.schedule(op).specialize("N % 16")
-    Elsewhere: Halide `specialize`; TVM none; Exo `specialize`; MLIR none.
+    Elsewhere: Halide `specialize`; TVM none; Exo `specialize`; MLIR `scf-for-loop-specialization`
+    (a pass).
     """
     asked = [c for c in loops if isinstance(c, str) and not _LOOP.fullmatch(c)]
     values = _values(kernel, sizes, asked)

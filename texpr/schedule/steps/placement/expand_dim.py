@@ -45,7 +45,7 @@ def expand_dim(kernel: Kernel, tensor: str, loop: str | Var) -> Kernel:
         s.expand_dim("y_acc", "ii")
     Refused:
         tx.schedule(op).expand_dim("y_acc", "j")
-    Elsewhere: Halide none; TVM none; Exo `expand_dim`; MLIR none.
+    Elsewhere: Halide none; TVM none; Exo `expand_dim`; MLIR `transform.memref.multibuffer`.
     """
     t = find_temporary(kernel, tensor, "expand_dim")
     found = find_loops(kernel, loop)

@@ -107,7 +107,7 @@ def pipeline(
         }''')
         tx.schedule(op).pipeline("g")
     Elsewhere: Halide `async` and `ring_buffer`; TVM `annotate` with `software_pipeline_stage`; Exo
-    none; MLIR `transform.loop.pipeline`.
+    none; MLIR `transform.loop.pipeline`, `transform.nvgpu.pipeline_shared_memory_copies`.
     """
     _check_arguments(depth, asynchronous, lead, through)
     lead = lead or depth - 1
