@@ -41,6 +41,17 @@ def test_the_product_walks_through_all_positions_as_one():
     assert "  Y: CollapsedLoops, then PackedGemm\n" in explained
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_panels_of_copies_that_begin_within_a_row_are_certified(target: str):
+    """A panel of a copy is found by its place among all positions, `(io * 112 + ii) // 28`."""
+    op = tx.op(
+        """op f(X: f32[256, 56, 56], W: f32[512, 256]) -> Y: f32[512, 28, 28] {
+          Y[o, i, j] = sum(c: W[o, c] * X[c, 2*i, 2*j]) for i in 0..28, j in 0..28
+        }"""
+    )
+    tx.schedule(op).auto(target, constant=["W"]).certificate()
+
+
 @pytest.mark.parametrize(("channels", "step"), [(1, 2), (5, 3), (32, 2), (70, 13), (33, 14)])
 def test_values_are_those_of_the_interpreter(channels: int, step: int):
     op, rng = strided(channels, step), np.random.default_rng(channels)

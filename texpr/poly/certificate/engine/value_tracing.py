@@ -639,9 +639,18 @@ def _solve_for_indices(
             continue
         rest_form = _subtract(rest_form, cells[k], mine // c)
         result = add(result, mul(to[k], index(mine // c)))
-    return (
-        None if _variant_terms(rest_form, invariant) else recombine_quotients(add(result, rest_form.expr()))
-    )
+    for term, c in _variant_terms(rest_form, invariant):
+        parts = [reindex(part, cells, invariant, to) for part in _of_division(term)]
+        if not parts or any(part is None for part in parts):
+            return None
+        rest_form = _subtract(rest_form, term, c)
+        result = add(result, mul(with_children(term, tuple(parts)), index(c)))  # type: ignore[arg-type]
+    return recombine_quotients(add(result, rest_form.expr()))
+
+
+def _of_division(e: Expr) -> tuple[Expr, ...]:
+    """The operands of a quotient or remainder; none of any other expression."""
+    return (e.lhs, e.rhs) if isinstance(e, FloorDiv | Mod) else ()
 
 
 def _subtract(form: Linear, e: Expr, factor: int) -> Linear:
