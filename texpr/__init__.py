@@ -2,8 +2,8 @@
 
 A name is imported when it is first used, so that `import texpr` itself takes a few milliseconds.
 Beside the names of `__all__` there are the words of the Python form (`texpr.sum`, `texpr.exp`,
-`texpr.select`, ...; `texpr.lang.python_form.vocabulary`), and `texpr.gpu`, devices at run time
-(`texpr.runtime.gpu`).
+`texpr.select`, ...; `texpr.lang.python_form.vocabulary`), dtypes by the names that NumPy and torch
+give them (`texpr.float32`), and `texpr.gpu`, devices at run time (`texpr.runtime.gpu`).
 """
 
 from __future__ import annotations
@@ -76,6 +76,7 @@ if TYPE_CHECKING:
         zeros_like,
     )
     from texpr.graph.report.profile import profile
+    from texpr.ir.dtypes import DType
     from texpr.runtime import gpu as gpu
     from texpr.support.errors import (
         CallError,
@@ -93,6 +94,19 @@ if TYPE_CHECKING:
     from texpr.support.options import options
     from texpr.tune import tune
     from texpr.tune import tuning as tuning
+
+    float16: DType
+    bfloat16: DType
+    float32: DType
+    float64: DType
+    int8: DType
+    int16: DType
+    int32: DType
+    int64: DType
+    uint8: DType
+    uint16: DType
+    uint32: DType
+    uint64: DType
 
 __all__ = [
     "CallError",
@@ -244,6 +258,13 @@ _MODULES = {
     "tuning": "tune.tuning",
 }
 """Modules that are offered under another name."""
+_DTYPES = frozenset(
+    {
+        *("float16", "bfloat16", "float32", "float64"),
+        *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)),
+    }
+)
+"""Names of dtypes. `bool` is a word of the Python form."""
 
 
 def __getattr__(name: str) -> Any:
@@ -265,6 +286,8 @@ def _found(name: str) -> Any:
         found = import_module(f"texpr.{_MODULES[name]}")
     elif name in _PARTS:
         found = import_module(f"texpr.{name}")
+    elif name in _DTYPES:
+        found = import_module("texpr.ir.dtypes").meant_by(name)
     else:
         found = import_module("texpr.lang.python_form.vocabulary").WORDS.get(name)
         if found is None:
@@ -294,4 +317,4 @@ sys.modules[__name__].__class__ = _Package
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *import_module("texpr.lang.python_form.vocabulary").WORDS})
+    return sorted({*globals(), *__all__, *_DTYPES, *import_module("texpr.lang.python_form.vocabulary").WORDS})

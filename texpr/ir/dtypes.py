@@ -14,7 +14,9 @@ from texpr.support.frozen_dataclass import frozen, frozen_by_identity
 @frozen_by_identity
 class DType:
     """An element type: `kind` is one of `bool i u f bf e4m3 e5m2`, `bits` its storage width. There
-    is one object of each, so that comparing costs nothing: proofs do that for every node.
+    is one object of each. It equals its names, and the dtypes and types of NumPy and torch that mean
+    the same: `x.dtype == np.float32`. Its hash is its own, as that of NumPy's dtypes is: a set or
+    dictionary finds a dtype of texpr by such a dtype alone.
 
     Attributes:
         as_bits: a float that NumPy lacks. Its bits are stored, as an unsigned integer; f32 numbers
@@ -35,6 +37,14 @@ class DType:
         object.__setattr__(self, "is_int", self.kind in ("i", "u"))
         object.__setattr__(self, "as_bits", self.kind in ("bf", *_SMALL))
         object.__setattr__(self, "is_float", self.kind == "f" or self.as_bits)
+
+    def __eq__(self, other: object) -> bool:
+        return self is (other if type(other) is DType else meant_by(other))
+
+    def __ne__(self, other: object) -> bool:  # object's own would call __eq__ and take twice as long
+        return self is not (other if type(other) is DType else meant_by(other))
+
+    __hash__ = object.__hash__
 
     def __reduce__(self) -> tuple[type[DType], tuple[str, int]]:
         return DType, (self.kind, self.bits)
@@ -101,6 +111,8 @@ _FROM_NUMPY = {n: t for t, n in _NUMPY.items()}
 _BITS = {8: np.dtype("uint8"), 16: np.dtype("uint16")}
 ML_DTYPES = {BF16: "bfloat16", F8E4M3: "float8_e4m3fn", F8E5M2: "float8_e5m2"}
 """Names in the package ml_dtypes of the types that NumPy lacks."""
+OTHER_NAMES = {name: t.name for t, name in ML_DTYPES.items()}
+"""The names of texpr for names of floats that NumPy lacks."""
 _FROM_ML_DTYPES = {name: t for t, name in ML_DTYPES.items()}
 
 
@@ -133,6 +145,25 @@ def from_numpy(dtype: np.dtype) -> DType | None:
     if found is None:
         found = _FROM_ML_DTYPES.get(dtype.name)
     return found or _FROM_NUMPY.get(dtype.newbyteorder("="))
+
+
+def meant_by(other: object) -> DType | None:
+    """The element type that a name, a dtype or a type means; None where it means none. Names of texpr
+    come before NumPy's codes: `i8` has 8 bits. The other byte order is another type, as in NumPy.
+    """
+    if (type(other).__module__, type(other).__name__) == ("torch", "dtype"):  # prints as "torch.float32"
+        other = str(other)
+    if isinstance(other, str):
+        other = other.removeprefix("torch.")
+        if (own := DTYPES.get(OTHER_NAMES.get(other, other))) is not None:
+            return own
+    if not isinstance(other, str | np.dtype | type):
+        return None
+    try:
+        dtype = np.dtype(other)
+    except TypeError:
+        return None
+    return from_numpy(dtype) if dtype.isnative else None
 
 
 def known_dtype(subject: str, dtype: np.dtype, help: str = "") -> DType:

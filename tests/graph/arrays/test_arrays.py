@@ -417,3 +417,18 @@ def test_sequences_of_python_are_indices():
 def test_in_asks_for_an_element():
     x = tx.tensor([[1.0, 2.0], [3.0, 4.0]])
     assert 3.0 in x and 5 not in x
+
+
+@pytest.mark.parametrize("t", ["i8", "i16", "i32", "i64"])
+def test_numbers_whose_bits_are_meant(t: str):
+    """`i32 | 0xFFFFFFFF`: bits of a dtype with a sign, which NumPy refuses and torch takes."""
+    bits = tx.tensor([0], dtype=t).element_size() * 8
+    values = np.array([0, 1, -2, 5], numpy_dtype(DTYPES[t]))
+    x, ones, top = tx.tensor(values), (1 << bits) - 1, 1 << (bits - 1)
+    assert (x | ones).tolist() == [-1] * 4 and (ones & x).tolist() == values.tolist()
+    assert (x ^ top).dtype == t and (x ^ top).tolist() == (values ^ np.iinfo(values.dtype).min).tolist()
+    for beyond in (ones + 1, -top - 1):
+        with pytest.raises(tx.CallError, match="does not fit"):
+            x & beyond
+    with pytest.raises(tx.CallError, match="does not fit"):
+        x + ones  # numbers, no bits

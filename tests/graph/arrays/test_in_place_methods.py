@@ -158,7 +158,16 @@ def test_gradients_reach_what_stays_and_what_is_assigned():
 
 COMPLAINTS = {
     "error[index]: index 5 is out of bounds for axis 0 of extent 3": ([5], 1.0),
-    "error[shape]: values of shape [3] are assigned to elements of shape [2, 4]": ([0, 1], np.ones(3)),
+    "error[shape]: values of shape [3] are assigned to elements of shape [2, 4]\n"
+    "  help: assign one number, or values of the shape of x[key], whose extents may be 1 and missing in front": (
+        [0, 1],
+        np.ones(3),
+    ),
+    "error[shape]: values of shape [3] are assigned to elements of shape [4]\n"
+    "  help: assign one number, or values of the shape of x[key], whose extents may be 1 and missing in front": (
+        0,
+        np.ones(3),
+    ),
 }
 
 
@@ -173,6 +182,7 @@ def test_a_mask_of_another_shape():
     with pytest.raises(tx.CallError) as caught:
         tx.tensor(A)[np.ones((2, 2), bool)] = np.ones(3)
     assert str(caught.value).startswith("error[index]: the index does not fit a tensor of shape [3, 4]: ")
+    assert caught.value.help == "a mask has the extents of its axes, several arrays of places have one shape"
 
 
 def test_parameters_have_what_tensors_have():

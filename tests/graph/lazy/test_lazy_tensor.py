@@ -237,9 +237,10 @@ COMPLAINTS = {
     ),
     "error[dtype]: an operand has dtype complex128, which texpr does not have\n  help: convert it: "
     ".astype(...)": lambda: tx.tensor(np.ones(3, "c16")),
-    "error[shape]: values of shape [2] are assigned to elements of shape [3]": lambda: tx.tensor(
-        np.ones(3)
-    ).__setitem__(..., [1.0, 2.0]),
+    "error[shape]: values of shape [2] are assigned to elements of shape [3]\n"
+    "  help: assign one number, or values of the shape of x[key], whose extents may be 1 and missing in front": lambda: (
+        tx.tensor(np.ones(3)).__setitem__(..., [1.0, 2.0])
+    ),
 }
 
 

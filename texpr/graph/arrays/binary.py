@@ -100,6 +100,8 @@ def apply_binary(name: str, a: object, b: object) -> Any:
     x, y = array_functions.operand(a), array_functions.operand(b)
     if name == "divide" or name in _OF_FLOATS:  # of floats, whatever the other operand is
         x, y = (_as_float(v) if type(v) is int else v for v in (x, y))
+    if name.startswith("bitwise"):
+        x, y = _as_bits(x, y), _as_bits(y, x)
     t = array_functions.common_dtype(x, y)
     if t == BOOL and name in _OF_INTEGERS:
         t = I8
@@ -183,6 +185,17 @@ def _as_float(number: int) -> float:
         return float(number)
     except OverflowError:
         raise CallError("an integer beyond f64 is an operand of a quotient", code="dtype") from None
+
+
+def _as_bits(number: Any, other: Any) -> Any:
+    """A number whose bits are meant, beside a dtype with a sign: `i32 | 0xFFFFFFFF` takes -1, whose bits
+    these are. NumPy refuses such numbers; torch takes them, and longer ones too.
+    """
+    if type(number) is not int or array_functions.is_number(other):
+        return number
+    t = array_functions.dtype_of(other)
+    wraps = t.is_int and t.is_signed and int_range(t)[1] < number < 1 << t.bits
+    return number - (1 << t.bits) if wraps else number
 
 
 def _factors(n: int) -> str:

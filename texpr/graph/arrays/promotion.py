@@ -29,6 +29,7 @@ from texpr.ir.dtypes import (
     F32,
     F64,
     I64,
+    OTHER_NAMES,
     U64,
     DType,
     from_numpy,
@@ -52,8 +53,6 @@ _WORDS = (
     "uint64",
 )
 """Names that NumPy and torch have."""
-_OTHER_NAMES = {"bfloat16": "bf16", "float8_e4m3fn": "f8e4m3", "float8_e5m2": "f8e5m2"}
-"""Names of floats that NumPy lacks."""
 _FLOAT_BITS = {8: 16, 16: 32, 32: 64, 64: 64}
 """Bits of a float that counts as holding integers of so many."""
 
@@ -117,7 +116,7 @@ def is_dtype(value: object) -> bool:
     """True if a value names a dtype: of texpr, of NumPy, of torch, or by text."""
     if isinstance(value, str):
         value = value.removeprefix("torch.")
-        return value in DTYPES or value in _OTHER_NAMES or _of_numpy(value) is not None
+        return value in DTYPES or value in OTHER_NAMES or _of_numpy(value) is not None
     return isinstance(value, DType | np.dtype | type) or str(value).startswith("torch.")
 
 
@@ -141,14 +140,14 @@ def named(dtype: object) -> DType:
         return dtype
     text = dtype if isinstance(dtype, str) else str(dtype) if str(dtype).startswith("torch.") else ""
     text = text.removeprefix("torch.")
-    if text in DTYPES or text in _OTHER_NAMES:
-        return DTYPES[_OTHER_NAMES.get(text, text)]
+    if text in DTYPES or text in OTHER_NAMES:
+        return DTYPES[OTHER_NAMES.get(text, text)]
     found = _of_numpy(text or dtype)
     if found is None:
         raise CallError(
             f"{dtype!r} is no dtype that texpr has",
             code="dtype",
-            help=did_you_mean(text, {*DTYPES, *_WORDS, *_OTHER_NAMES}) or f"there are {', '.join(DTYPES)}",
+            help=did_you_mean(text, {*DTYPES, *_WORDS, *OTHER_NAMES}) or f"there are {', '.join(DTYPES)}",
         )
     if isinstance(dtype, str) and _COUNTS_BYTES.fullmatch(dtype):
         raise CallError(

@@ -52,9 +52,7 @@ def with_elements(x: Any, key: object, value: Any, make: Callable[[object], Any]
     if len(values.shape) > len(shape):
         values = values.reshape(tuple(n for n in values.shape if n != 1))
     if not _fits(values.shape, shape):
-        raise CallError(
-            f"values of shape {list(values.shape)} are assigned to elements of shape {shape}", code="shape"
-        )
+        raise _unfitting(values.shape, shape)
     own = at[len(shape) - len(values.shape) :]
     own = [
         "0" if n == 1 and shape[len(shape) - len(own) + k] != 1 else place
@@ -109,18 +107,26 @@ def _at_places(x: Any, key: object, value: Any, make: Callable[[object], Any]) -
         places = np.arange(prod(x.shape)).reshape(x.shape)[key]  # type: ignore[index]
     except IndexError as error:
         raise CallError(
-            f"the index does not fit a tensor of shape {list(x.shape)}: {error}", code="index"
+            f"the index does not fit a tensor of shape {list(x.shape)}: {error}",
+            code="index",
+            help="a mask has the extents of its axes, several arrays of places have one shape",
         ) from None
     values = _as_values(x, value, make)
     if not _fits(values.shape, places.shape):
-        raise CallError(
-            f"values of shape {list(values.shape)} are assigned to elements of shape {list(places.shape)}",
-            code="shape",
-        )
+        raise _unfitting(values.shape, places.shape)
     if not places.size:
         return ops.copy(x)
     values = values.broadcast_to(places.shape).reshape(-1)
     return ops.scatter(x.reshape(-1), make(places.reshape(-1)), values, axis=0).reshape(x.shape)
+
+
+def _unfitting(values: Sequence[int], shape: Sequence[int]) -> CallError:
+    """The error of values that do not broadcast to the elements they are assigned to."""
+    return CallError(
+        f"values of shape {list(values)} are assigned to elements of shape {list(shape)}",
+        code="shape",
+        help="assign one number, or values of the shape of x[key], whose extents may be 1 and missing in front",
+    )
 
 
 def _over(x: Any, mask: Any) -> Any:

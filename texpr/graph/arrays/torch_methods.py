@@ -135,10 +135,21 @@ class TorchMethods(TorchDtypes, Recorded):
         return self.swapaxes(-1, -2)
 
     def movedim(self: Array, source: Any, destination: Any) -> Array:
-        """Axes moved to other places, the others in their order."""
-        import numpy as np
+        """Axes moved to other places, the others in their order.
 
-        return np.moveaxis(self, source, destination)
+        Raises:
+            CallError: an axis that is not there or the same twice; more sources than destinations.
+        """
+        pair = [tuple(v) if isinstance(v, tuple | list) else (v,) for v in (source, destination)]
+        for axes in pair:
+            axes_of(axes, len(self.shape))
+        if len(pair[0]) != len(pair[1]):
+            raise CallError(
+                f"{len(pair[0])} axes are moved to {len(pair[1])} places",
+                code="arguments",
+                help="give a place for each axis",
+            )
+        return rearranging.moveaxis(self, *pair)
 
     def expand(self: Array, *shape: Any) -> Array:
         """Repeated along axes of extent 1, and along new ones in front; -1 keeps an extent."""
@@ -171,7 +182,8 @@ class TorchMethods(TorchDtypes, Recorded):
         """Parts of `size` places, the last one of what is left; or of the sizes that are listed."""
         (k,) = axes_of(dim, len(self.shape))
         extent = self.shape[k]
-        if isinstance(size, int):
+        if not isinstance(size, list | tuple):
+            size = _whole(size, "the size of a part")
             if size < 1:
                 raise CallError(f"parts of {size} places", code="arguments", help="one place or more")
             sizes = [min(size, extent - at) for at in range(0, extent, size)] or [0]
@@ -183,7 +195,7 @@ class TorchMethods(TorchDtypes, Recorded):
 
     def chunk(self: Array, chunks: int, dim: int = 0) -> tuple[Array, ...]:
         """At most so many parts, all but the last one of equal size."""
-        if chunks < 1:
+        if _whole(chunks, "the number of parts") < 1:
             raise CallError(f"{chunks} parts", code="arguments", help="one part or more")
         return self.split(max(-(-self.shape[axes_of(dim, len(self.shape))[0]] // chunks), 1), dim)
 
@@ -385,24 +397,74 @@ class TorchMethods(TorchDtypes, Recorded):
         return rearranging.take(self, _places(indices), axis)
 
     def diagonal(self: Array, offset: Any = 0, dim1: Any = 0, dim2: Any = 1) -> Array:
-        """The diagonals of two axes, as the last axis."""
-        return rearranging.diagonal(self, offset, dim1, dim2)
+        """The diagonals of two axes, as the last axis; none beside the matrix.
+
+        Raises:
+            CallError: an axis that is not there or the same twice; an offset that is no integer.
+        """
+        axes_of((dim1, dim2), len(self.shape))
+        return rearranging.diagonal(self, _whole(offset, "the offset of a diagonal"), dim1, dim2)
 
     def diag(self: Array, diagonal: Any = 0) -> Array:
-        """The diagonal of a matrix, or the matrix with a diagonal."""
-        return rearranging.diag(self, diagonal)
+        """The diagonal of a matrix, or the matrix with a diagonal.
+
+        Raises:
+            CallError: neither a vector nor a matrix; a diagonal that is no integer.
+        """
+        _has_axes(self, (1, 2), "diag")
+        return rearranging.diag(self, _whole(diagonal, "the diagonal"))
 
     def trace(self: Array) -> Array:
-        """The sum of the diagonal of a matrix."""
+        """The sum of the diagonal of a matrix.
+
+        Raises:
+            CallError: no matrix.
+        """
+        _has_axes(self, (2,), "trace")
         return rearranging.trace(self)
 
     def tile(self: Array, *dims: Any) -> Array:
-        """Repeated so often along each axis, as `np.tile` does; torch's `repeat` asks for all axes."""
-        return rearranging.tile(self, dims[0] if len(dims) == 1 else dims)
+        """Repeated so often along each axis, as `np.tile` does.
+
+        Raises:
+            CallError: a number of times that is no integer, or below 0.
+        """
+        return rearranging.tile(self, _times(dims))
+
+    def repeat(self: Array, *sizes: Any) -> Array:
+        """Repeated so often along each axis, new ones in front, as torch does.
+
+        Raises:
+            CallError: one number, or fewer than there are axes: NumPy repeats each element then; one that
+                is no integer, or below 0.
+        """
+        times = _times(sizes)
+        if len(times) < max(len(self.shape), 2 if self.shape else 0):
+            n = times[0] if times else 2
+            raise CallError(
+                f"repeat of {len(self.shape)} axes by {len(times)} numbers: torch repeats the tensor, NumPy "
+                "each element",
+                code="arguments",
+                help=f"x.tile({n}), or x.repeat_interleave({n})",
+            )
+        return rearranging.tile(self, times)
+
+    @recorded
+    def repeat_interleave(self: Array, repeats: Any, axis: Any = None) -> Array:
+        """Each element several times along an axis, or all in a line: NumPy's `repeat`."""
+        return rearranging.repeat(self, repeats, axis)
 
     @recorded
     def diff(self: Array, n: Any = 1, axis: Any = -1) -> Array:
-        """Differences of neighbours along an axis, n times."""
+        """Differences of neighbours along an axis, n times.
+
+        Raises:
+            CallError: n is no integer, or below 0; booleans.
+        """
+        if _whole(n, "n of diff") < 0 or self.dtype == BOOL:
+            raise CallError(
+                f"diff with n = {n} of {self.dtype}", code="arguments", help="n >= 0, of numbers: x.long()"
+            )
         return statistics.diff(self, n, axis)
 
     def where(self: Array, condition: object, other: object) -> Array:
@@ -438,6 +500,7 @@ class TorchMethods(TorchDtypes, Recorded):
         if dims is None:
             return self.reshape(-1).roll(shifts, 0).reshape(self.shape)
         by, axes = (tuple(v) if isinstance(v, tuple | list) else (v,) for v in (shifts, dims))
+        by = tuple(_whole(n, "the shift of roll") for n in by)
         if len(by) != len(axes):
             raise CallError(
                 f"roll of {len(axes)} axes by {len(by)} numbers",
@@ -447,16 +510,54 @@ class TorchMethods(TorchDtypes, Recorded):
         return rearranging.roll(self, by, axes)
 
     def tril(self: Array, diagonal: Any = 0) -> Array:
-        """Matrices with 0 above a diagonal."""
-        return rearranging.on_side(self, diagonal, upper=False)
+        """Matrices with 0 above a diagonal.
+
+        Raises:
+            CallError: fewer than two axes; a diagonal that is no integer.
+        """
+        return _side(self, "tril", diagonal)
 
     def triu(self: Array, diagonal: Any = 0) -> Array:
-        """Matrices with 0 below a diagonal."""
-        return rearranging.on_side(self, diagonal, upper=True)
+        """Matrices with 0 below a diagonal.
+
+        Raises:
+            CallError: fewer than two axes; a diagonal that is no integer.
+        """
+        return _side(self, "triu", diagonal)
+
+
+def _side(x: Any, name: str, diagonal: Any) -> Any:
+    if len(x.shape) < 2:
+        raise CallError(f"{name} of {len(x.shape)} axes", code="axis", help="give it a matrix, or several")
+    return rearranging.on_side(x, _whole(diagonal, "the diagonal"), upper=name == "triu")
+
+
+def _times(given: tuple[Any, ...]) -> tuple[int, ...]:
+    """How often each axis is repeated: numbers, or one tuple of them."""
+    listed = given[0] if len(given) == 1 and isinstance(given[0], tuple | list) else given
+    times = tuple(_whole(n, "how often an axis is repeated") for n in listed)
+    if min(times, default=0) < 0:
+        raise CallError(f"an axis is repeated {min(times)} times", code="arguments", help="0 times or more")
+    return times
+
+
+def _whole(value: Any, what: str) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise CallError(f"{what} is {value!r}, expected an integer", code="arguments")
+    return value.__index__()
+
+
+def _has_axes(x: Any, counts: tuple[int, ...], name: str) -> None:
+    if len(x.shape) not in counts:
+        raise CallError(
+            f"{name} of {len(x.shape)} axes",
+            code="axis",
+            help="x.diagonal(0, -2, -1) gives the diagonals of several matrices",
+        )
 
 
 def _places(index: Any) -> Any:
-    found = array_functions.operand(index)
+    found = array_functions.operand(np.asarray(index) if array_functions.is_number(index) else index)
     if array_functions.dtype_of(found) == BOOL or array_functions.dtype_of(found).is_float:
         raise CallError(
             f"places of {array_functions.dtype_of(found)}", code="index", help="places are integers"
