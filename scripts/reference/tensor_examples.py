@@ -153,6 +153,8 @@ EXAMPLES = {
     "remainder": "v.remainder(2)",
     "requires_grad": "x.requires_grad",
     "requires_grad_": "tx.ones(2).requires_grad_().requires_grad",
+    "repeat": "v.repeat(2, 1)",
+    "repeat_interleave": "v.repeat_interleave(2)",
     "reshape": "x.reshape(4, 1).shape",
     "reshape_as": "tx.arange(4).reshape_as(x)",
     "roll": "v.roll(1)",

@@ -533,7 +533,7 @@ def _side(x: Any, name: str, diagonal: Any) -> Any:
 
 
 def _times(given: tuple[Any, ...]) -> tuple[int, ...]:
-    """How often each axis is repeated: numbers, or one tuple of them."""
+    """Numbers of times that each axis is repeated: given one by one, or as one tuple."""
     listed = given[0] if len(given) == 1 and isinstance(given[0], tuple | list) else given
     times = tuple(_whole(n, "how often an axis is repeated") for n in listed)
     if min(times, default=0) < 0:
