@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from scripts.reference.docstrings import fenced, filled, markdown, read
+from scripts.reference.transcript import method_example
 
 ALIASES = {
     "Sizes": "int | Sequence[int]",
@@ -65,6 +66,8 @@ def entry(each: Entry, level: int) -> str:
             fenced(_of_method(f"{each.short}.{method.short}", method)),
             markdown(method.docstring),
         ]
+        if shown := method_example(each.name, method.short):
+            parts.append(fenced(shown, "pycon"))
     return "\n\n".join(parts)
 
 
@@ -104,7 +107,9 @@ def members(owner: type) -> dict[str, Any]:
 def is_told(owner: type, name: str, value: Any) -> bool:
     """True if a method is for users: it has a docstring, and is not the same in a base class."""
     inherited = any(name in base.__dict__ for base in owner.__mro__[1:] if not base.__name__.startswith("_"))
-    return bool(value.__doc__) and not inherited and name not in ("forward", "extra_repr", "constants")
+    foreign = not value.__module__.startswith("texpr")  # a base class of scikit-learn
+    hidden = inherited or foreign or name in ("forward", "extra_repr", "constants")
+    return bool(value.__doc__) and not hidden
 
 
 def signature(name: str, found: Any, bound: bool = False, typed: bool = True) -> str:

@@ -14,6 +14,7 @@ import pytest
 import texpr as tx
 from scripts.reference.docstrings import read
 from scripts.reference.entries import Entry, heading, methods
+from scripts.reference.examples import CLASSES
 from scripts.reference.pages import PAGES, Page, names, page_of, public
 from scripts.reference.tensor_examples import EXAMPLES
 from scripts.reference.tensor_page import members
@@ -103,6 +104,28 @@ def test_every_name_of_a_package_is_an_entry(module, pages: dict[str, str]):
 
 def test_every_method_of_a_tensor_has_an_example():
     assert set(members()) == set(EXAMPLES)
+
+
+REFUSED = {"nn.Module.load_state_dict", "nn.TrainingStep.check_labels"}
+"""Methods whose example ends with an error."""
+
+
+def test_every_method_has_an_example():
+    """In its docstring or in `scripts/reference/examples`, which has no example of anything else."""
+    told = {each: set(methods(each)) for each in ENTRIES if each.name != "tx.Tensor"}
+    bare = {m.name for found in told.values() for m in found if "Example" not in read(m.docstring).sections}
+    tabled = {f"{owner}.{method}" for owner, (_, examples) in CLASSES.items() for method in examples}
+    assert sorted(bare - tabled) == sorted(tabled - bare) == []
+
+
+def test_examples_of_methods_end_as_they_are_meant(pages: dict[str, str]):
+    failed = {
+        heading
+        for page in pages.values()
+        for heading, block in re.findall(r"^#{3,4} (\S+)\n((?:(?!^#{2,4} ).*\n)*)", page, re.M)
+        if "Traceback (most recent call last)" in block.split("```pycon")[-1]
+    }
+    assert failed == {name.split(".", 1)[1] for name in REFUSED}
 
 
 def test_every_entry_has_a_docstring():
