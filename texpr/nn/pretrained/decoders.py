@@ -14,8 +14,10 @@ from texpr.nn.modules.containers import ModuleList
 from texpr.nn.modules.embedding import Embedding
 from texpr.nn.modules.linear import Linear
 from texpr.nn.modules.normalization import LayerNorm, RMSNorm
+from texpr.nn.pretrained import rotations
 from texpr.nn.pretrained.rotations import angles
 from texpr.nn.pretrained.token_checks import text_length
+from texpr.nn.pretrained.writing import Writer, attended, through
 
 
 class _Projection(Module):
@@ -36,9 +38,10 @@ class _Gpt2Attention(Module):
         self.heads = heads
         self.c_attn, self.c_proj = _Projection(width, 3 * width), _Projection(width, width)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Any, place: Any = None, held: Any = None) -> Any:
         q, k, v = ops.split_packed_heads(self.c_attn(x), H=self.heads)
-        return self.c_proj(ops.merge_heads(ops.attention_causal(q, k, v)))
+        found, held = attended(q, k, v, place, held)
+        return self.c_proj(ops.merge_heads(found)), held
 
 
 class _Gpt2Mlp(Module):
@@ -56,9 +59,10 @@ class _Gpt2Block(Module):
         self.ln_1, self.attn = LayerNorm(width, eps=eps), _Gpt2Attention(width, heads)
         self.ln_2, self.mlp = LayerNorm(width, eps=eps), _Gpt2Mlp(width, inner)
 
-    def forward(self, x: Any) -> Any:
-        x = x + self.attn(self.ln_1(x))
-        return x + self.mlp(self.ln_2(x))
+    def forward(self, x: Any, place: Any = None, held: Any = None) -> Any:
+        found, held = self.attn(self.ln_1(x), place, held)
+        x = x + found
+        return x + self.mlp(self.ln_2(x)), held
 
 
 class _Gpt2Body(Module):
@@ -70,15 +74,14 @@ class _Gpt2Body(Module):
         blocks = [_Gpt2Block(width, sizes["n_head"], inner, eps) for _ in range(sizes["n_layer"])]
         self.h, self.ln_f = ModuleList(blocks), LayerNorm(width, eps=eps)
 
-    def forward(self, tokens: Any) -> Any:
-        length = text_length(tokens, self.wpe.num_embeddings)
-        x = self.wte(tokens) + self.wpe(np.arange(length))
-        for block in self.h:
-            x = block(x)
-        return self.ln_f(x)
+    def forward(self, tokens: Any, place: Any = None, held: Any = None) -> Any:
+        places = tokens.capture.constant(np.arange(text_length(tokens, self.wpe.num_embeddings)))
+        x = self.wte(tokens) + self.wpe(places if place is None else places + place)
+        x, held = through(self.h, x, place, held)
+        return self.ln_f(x), held
 
 
-class Gpt2(Module):
+class Gpt2(Writer):
     """GPT-2: logits of the next token at each place. Radford et al., Language Models are Unsupervised
     Multitask Learners, 2019.
     """
@@ -89,9 +92,11 @@ class Gpt2(Module):
         self.lm_head = Linear(sizes["n_embd"], sizes["vocab_size"], bias=False)
         if sizes.get("tie_word_embeddings", True):
             self.lm_head.weight = self.transformer.wte.weight
+        self.layers, self.shared, self.longest = sizes["n_layer"], sizes["n_head"], sizes["n_positions"]
+        self.size = sizes["n_embd"] // self.shared
 
-    def forward(self, tokens: Any) -> Any:
-        return self.lm_head(self.transformer(tokens))
+    def forward(self, tokens: Any, place: Any = None, last: Any = None, held: Any = None) -> Any:
+        return self.logits(self.lm_head, self.transformer(tokens, place, held), last)
 
 
 class _LlamaAttention(Module):
@@ -106,25 +111,23 @@ class _LlamaAttention(Module):
         self.v_proj = Linear(width, self.shared * self.size, bias)
         self.o_proj = Linear(self.heads * self.size, width, bias)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Any, place: Any = None, held: Any = None) -> Any:
         q, k = ops.split_heads(self.q_proj(x), H=self.heads), ops.split_heads(self.k_proj(x), H=self.shared)
         v = ops.split_heads(self.v_proj(x), H=self.shared)
-        turned, scale = angles(self.sizes, self.size, x.shape[1])
-        cosine, sine = (
-            x.capture.constant((scale * f(turned)).astype(np.float32)).astype(x.dtype)
-            for f in (np.cos, np.sin)
-        )
+        cosine, sine = self._turns(x, place, x.shape[1] if held is None else held[0].shape[2])
         q, k = ops.rotary(q, cosine, sine), ops.rotary(k, cosine, sine)
-        k, v = (self._repeated(y) for y in (k, v))
-        return self.o_proj(ops.merge_heads(ops.attention_causal(q, k, v)))
+        found, held = attended(q, k, v, place, held)
+        return self.o_proj(ops.merge_heads(found)), held
 
-    def _repeated(self, y: Any) -> Any:
-        """Heads of keys and values, each for several heads of queries."""
-        times, (batch, _, length, size) = self.heads // self.shared, y.shape
-        if times == 1:
-            return y
-        spread = y.expand_dims(2).broadcast_to(batch, self.shared, times, length, size)
-        return spread.reshape(batch, self.heads, length, size)
+    def _turns(self, x: Any, place: Any, longest: int) -> tuple[Any, Any]:
+        """Cosines and sines for the places of x, out of those of a text."""
+        turned, scale = angles(self.sizes, self.size, longest)
+        tables = ((scale * f(turned)).astype(np.float32) for f in (np.cos, np.sin))
+        cosine, sine = (x.capture.constant(table).astype(x.dtype) for table in tables)
+        if place is None:
+            return cosine, sine
+        places = x.capture.constant(np.arange(x.shape[1])) + place
+        return ops.take(cosine, places, axis=0), ops.take(sine, places, axis=0)
 
 
 class _LlamaMlp(Module):
@@ -146,9 +149,10 @@ class _LlamaLayer(Module):
         self.input_layernorm = RMSNorm(width, eps=eps)
         self.post_attention_layernorm = RMSNorm(width, eps=eps)
 
-    def forward(self, x: Any) -> Any:
-        x = x + self.self_attn(self.input_layernorm(x))
-        return x + self.mlp(self.post_attention_layernorm(x))
+    def forward(self, x: Any, place: Any = None, held: Any = None) -> Any:
+        found, held = self.self_attn(self.input_layernorm(x), place, held)
+        x = x + found
+        return x + self.mlp(self.post_attention_layernorm(x)), held
 
 
 class _LlamaBody(Module):
@@ -158,15 +162,13 @@ class _LlamaBody(Module):
         self.layers = ModuleList([_LlamaLayer(sizes) for _ in range(sizes["num_hidden_layers"])])
         self.norm = RMSNorm(sizes["hidden_size"], eps=sizes.get("rms_norm_eps", 1e-6))
 
-    def forward(self, tokens: Any) -> Any:
+    def forward(self, tokens: Any, place: Any = None, held: Any = None) -> Any:
         text_length(tokens)
-        x = self.embed_tokens(tokens)
-        for layer in self.layers:
-            x = layer(x)
-        return self.norm(x)
+        x, held = through(self.layers, self.embed_tokens(tokens), place, held)
+        return self.norm(x), held
 
 
-class Llama(Module):
+class Llama(Writer):
     """Llama: logits of the next token at each place. Touvron et al., LLaMA, 2023; positions by
     rotation, Su et al., RoFormer, 2021.
     """
@@ -177,6 +179,10 @@ class Llama(Module):
         self.lm_head = Linear(sizes["hidden_size"], sizes["vocab_size"], bias=False)
         if sizes.get("tie_word_embeddings", False):
             self.lm_head.weight = self.model.embed_tokens.weight
+        attention = self.model.layers[0].self_attn
+        self.layers, self.shared, self.size = sizes["num_hidden_layers"], attention.shared, attention.size
+        if rotations.settings(sizes)["rope_type"] == "dynamic":  # longer texts turn all their places anew
+            self.longest = sizes["max_position_embeddings"]
 
-    def forward(self, tokens: Any) -> Any:
-        return self.lm_head(self.model(tokens))
+    def forward(self, tokens: Any, place: Any = None, last: Any = None, held: Any = None) -> Any:
+        return self.logits(self.lm_head, self.model(tokens, place, held), last)

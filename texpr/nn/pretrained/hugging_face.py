@@ -68,7 +68,7 @@ def load(
     BertForSequenceClassification, BertForTokenClassification, BertForQuestionAnswering or
     ViTForImageClassification, with `model.safetensors` or several files and
     `model.safetensors.index.json`. Networks are of the dtype of their weights, f16 and bf16 too, of
-    f32 where these have several.
+    f32 where these have several. Those of language models have `generate(tokens, max_new_tokens)`.
 
     Args:
         model: a module; or the folder, and no path.
