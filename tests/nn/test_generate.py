@@ -59,7 +59,9 @@ def test_an_end_fills_up_texts_and_draws_follow_a_seed(tmp_path, monkeypatch):
     end = int(drawn[0, 4])
     stopped = model.generate(TEXT, 5, temperature=1.0, seed=3, eos_token_id=end)
     first = 3 + int((drawn[0, 3:] == end).argmax())
-    assert np.array_equal(stopped[0, : first + 1], drawn[0, : first + 1]) and (stopped[0, first:] == end).all()
+    assert (
+        np.array_equal(stopped[0, : first + 1], drawn[0, : first + 1]) and (stopped[0, first:] == end).all()
+    )
     likeliest = int(model.generate(TEXT, 1)[0, -1])
     assert model.generate(TEXT[[0, 0]], 5, eos_token_id=likeliest).tolist() == [[1, 2, 3, likeliest]] * 2
 
@@ -80,7 +82,10 @@ def test_draws_have_the_chances_of_the_logits():
 REFUSED = {
     "tokens have shape [3], expected (batch, length)": ([1, 2, 3], {}),
     "generate: tokens are float64 of shape [1, 1], expected integers, at least one": ([[0.5]], {}),
-    "generate: tokens are int64 of shape [1, 0], expected integers, at least one": (np.zeros((1, 0), int), {}),
+    "generate: tokens are int64 of shape [1, 0], expected integers, at least one": (
+        np.zeros((1, 0), int),
+        {},
+    ),
     "generate: max_new_tokens is -1, expected a whole number from 0 on": ([[1]], {"max_new_tokens": -1}),
     "generate: max_new_tokens is 1.5, expected a whole number from 0 on": ([[1]], {"max_new_tokens": 1.5}),
     "generate: top_k is 0, expected a whole number from 1 on": ([[1]], {"top_k": 0}),
