@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import pytest
 
+import texpr as tx
 from tests.poly.nests import ZERO, at, kernel, less, loop, outer, plus, put, tensor, times
 from texpr.ir.dtypes import F32, I32, I64
 from texpr.ir.expr import Cast, Compare, Const, Expr, Max, Mul, Select, Tensor, Var
@@ -26,6 +27,7 @@ from texpr.poly import (
 from texpr.poly.constraints.conversion import Converter
 from texpr.poly.constraints.linear_forms import ANYTHING, Unknown
 from texpr.poly.dependence import kernel_model as nest
+from texpr.poly.dependence import legality
 
 KERNEL = """kernel k(X: f32[N], p: i32[N + 8] in 0..N distinct, q: i32[4, N] in 0..N distinct, w: i32[N] in 0..N,\
  a: i64, b: i64) -> Y: f32[N]
@@ -406,3 +408,22 @@ def test_products_of_sizes_are_one_number_in_all_kernels(monkeypatch: pytest.Mon
     monkeypatch.setattr(nest, "_MOST_EXPRESSIONS", -1)
     assert runs_same_instances(before, after, {new: old}, {new: {i: k}})
     assert not runs_same_instances(before, longer, {more: old}, {more: {i: k}})
+
+
+def test_an_order_that_new_loops_tell_takes_no_question(monkeypatch: pytest.MonkeyPatch):
+    """A reader whose loops were joined has quotients in its indices; the loop that both share after
+    the step says that what it reads was written before.
+    """
+    op = tx.op(
+        """op f(X: f32[8, 4, 16]) -> Y: f32[8, 4, 16] {
+             T[c, y, x] = X[c, y, x] + 1
+             Y[c, y, x] = T[c, y, x] * 2
+           }"""
+    )
+    s = tx.schedule(op).split("T.x", 8).fuse("Y.y", "Y.x", name="yx")
+    monkeypatch.setattr(legality, "conflict_questions", no_question)
+    assert s.compute_at("T", "Y.c", recompute=False).steps[-1].name == "compute_at"
+
+
+def no_question(*arguments: object, **options: object) -> None:
+    raise AssertionError("a question")

@@ -5,17 +5,20 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
+import texpr as tx
 from tests.poly.nests import at, events, kernel, less, loop, plus, put, tensor
 from tests.properties.poly.test_verdicts import kernels
 from texpr.ir.dtypes import I32, I64
-from texpr.ir.expr import Cast, Var
+from texpr.ir.expr import Cast, Tensor, Var
 from texpr.ir.expr import index as index_of
 from texpr.ir.loop import If, Kernel
 from texpr.ir.printing.loop import show_kernel
 from texpr.lang import parse_kernel
+from texpr.passes.loop.place_buffers import place
+from texpr.poly.dependence import value_flow
 from texpr.poly.dependence.kernel_model import Access, Statement, model
 from texpr.poly.dependence.last_writer import is_written_before
-from texpr.poly.dependence.value_flow import flow_stays_within, is_covered
+from texpr.poly.dependence.value_flow import WrittenElements, flow_stays_within, is_covered
 from texpr.schedule.structure.loops import find_loops
 
 
@@ -166,3 +169,71 @@ def test_what_may_not_be_written_feeds_nothing(conditions: tuple[str, str], stay
 """.format(*conditions)
     )
     assert flow_stays_within(k, k.temporaries[0], find_loops(k, "i")) is stays
+
+
+IN_PARTS = """kernel k(X: f32[6, 9]) -> (Y: f32[6, 9])
+  let T: f32[6, 9]
+  for i in 0..6
+    for j in 0..8
+      T[i, j] = X[i, j]
+    {0}
+    for j in 0..9
+      Y[i, j] = T[i, j]
+    {1}
+"""
+LAST = "for k in 0..1\n      T[i, 8 + k] = X[i, 8 + k]"
+
+
+def precede(first: str, then: str) -> bool:
+    k = parse_kernel(IN_PARTS.format(first, then))
+    tensor, nest = k.temporaries[0], model(k)
+    uses = [(s, a) for s in nest.statements for a in s.accesses if a.tensor is tensor]
+    written = WrittenElements(nest, tensor, [(s, a) for s, a in uses if a.kind == "write"], 1)
+    (read,) = [(s, a) for s, a in uses if a.kind == "read"]
+    assert flow_stays_within(k, tensor, find_loops(k, "i")) == written.precede(*read)
+    return written.precede(*read)
+
+
+def test_parts_that_are_written_before_feed_together():
+    assert precede(LAST, "")
+
+
+@pytest.mark.parametrize(
+    "parts", [("", ""), ("", LAST), (LAST.replace("[i, 8 + k] = X", "[5 - i, 8 + k] = X"), "")]
+)
+def test_parts_that_are_left_out_or_late_do_not_feed(parts: tuple[str, str]):
+    assert not precede(*parts)
+
+
+@settings(max_examples=75, deadline=None, derandomize=True)
+@given(kernels())
+def test_written_elements_are_covered(k: Kernel):
+    nest = model(k)
+    for reader in nest.statements:
+        for read in (a for a in reader.accesses if a.kind != "write"):
+            writes = [(s, a) for s in nest.statements for a in s.accesses if a.tensor is read.tensor]
+            writes = [(s, a) for s, a in writes if a.kind != "read"]
+            for depth in range(len(reader.loops) + 1):
+                same = [
+                    (s, a) for s, a in writes if [n.var for n in s.loops[:depth]] == outermost(reader, depth)
+                ]
+                if WrittenElements(nest, read.tensor, same, depth).precede(reader, read):
+                    assert is_covered(nest, reader, read, same, depth), show_kernel(k)
+
+
+def outermost(s: Statement, depth: int) -> list[Var]:
+    return [n.var for n in s.loops[:depth]]
+
+
+def test_buffers_are_placed_by_what_steps_asked(monkeypatch: pytest.MonkeyPatch):
+    op = tx.op(
+        """op f(X: f32[64, 64]) -> Y: f32[64, 64] {
+             T[i, j] = X[i, j] + 1
+             Y[i, j] = T[i, j] * T[i, 63 - j]
+           }"""
+    )
+    k = tx.schedule(op).compute_at("T", "Y.i").parallel("Y.i").kernel
+    asked: list[Tensor] = []
+    monkeypatch.setattr(value_flow, "_stays_within", lambda kernel, tensor, loops: asked.append(tensor))
+    assert [t.shape[0] for t in place(k).temporaries if t.name == "T"] != [t.shape[0] for t in k.temporaries]
+    assert not asked

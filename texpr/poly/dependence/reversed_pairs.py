@@ -12,7 +12,7 @@ from itertools import product
 
 from texpr.ir.expr import Tensor
 from texpr.poly.constraints.congruence import distinct_arguments
-from texpr.poly.constraints.distances import distances, in_new_loops, order, stays_first
+from texpr.poly.constraints.distances import distances, in_new_loops, order, runs_first, stays_first
 from texpr.poly.constraints.linear_forms import Conjunction, Form, variable
 from texpr.poly.constraints.solver import Question
 from texpr.poly.dependence.execution_order import in_order, in_order_at_times
@@ -72,7 +72,9 @@ class ReversedPairs:
         and the second after it.
         """
         (p, at), (q, to) = first, second
-        if self._keeps_order(tensor, source, one, at, sink, two, to):
+        if self._keeps_order(tensor, source, one, at, sink, two, to) or self._runs_first(
+            source, one, at, sink, two, to
+        ):
             return False
         equal = [*zip(at, to), *distinct_arguments(self.old.converter, at, to)]
         if not all(one.covers(i) and two.covers(j) for i, j in equal):
@@ -121,3 +123,21 @@ class ReversedPairs:
             order((n.var for n in new), in_new_loops(known, forms, new, self.new.converter.is_shared)),
             source.statement.order < sink.statement.order,
         )
+
+    def _runs_first(
+        self,
+        source: Image,
+        one: LoopSubstitution,
+        at: Sequence[Form],
+        sink: Image,
+        two: LoopSubstitution,
+        to: Sequence[Form],
+    ) -> bool:
+        """True if the distances in the loops after the step say that of instances that access one
+        element the source runs first, or that there are none.
+        """
+        covered = [(one.form(i), two.form(j)) for i, j in zip(at, to) if one.covers(i) and two.covers(j)]
+        new = source.statement.loops[: source.statement.common(sink.statement)]
+        known = distances(*zip(*covered), new, self.new.converter.is_shared) if covered else {}
+        steps = [] if known is None else order((n.var for n in new), known)
+        return known is None or runs_first(steps, source.statement.order < sink.statement.order) is True

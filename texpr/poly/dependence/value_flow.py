@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from texpr.ir.expr import Tensor, Var
@@ -12,7 +12,7 @@ from texpr.ir.traverse import tensors
 from texpr.poly.constraints.linear_forms import Key, Unknown, fresh, is_parameter, variable
 from texpr.poly.constraints.solver import OutOfQuota, Question, Region, System, run_within_quota
 from texpr.poly.dependence.execution_order import in_order
-from texpr.poly.dependence.kernel_model import Access, Nest, Statement, model, subkernel
+from texpr.poly.dependence.kernel_model import Access, Nest, Statement, model, placed_stores, subkernel
 from texpr.poly.dependence.last_writer import is_written_before
 
 READ, WRITE = 1, 2
@@ -26,20 +26,40 @@ def flow_stays_within(kernel: Kernel, tensor: Tensor, loops: Sequence[For]) -> b
     the last of them is what is read. False where this is not so or cannot be proven.
     """
     using = subkernel(kernel, [s for s in kernel.body if mentions(s, tensor)])
-    key = id(using), tensor, tuple(n.var for n in loops)
+    key = tensor, tuple(n.var for n in loops), _order(using)
     if key not in _MEMO:
         try:
-            _MEMO[key] = using, run_within_quota(lambda: _stays_within(using, tensor, [n.var for n in loops]))
+            found = run_within_quota(lambda: _stays_within(using, tensor, [n.var for n in loops]))
         except OutOfQuota:
-            _MEMO[key] = using, False
+            found = False
+        _MEMO[key] = using, found
         while len(_MEMO) > _MEMO_SIZE:
             _MEMO.popitem(last=False)
     return _MEMO[key][1]
 
 
-_MEMO: OrderedDict[tuple[int, Tensor, tuple[Var, ...]], tuple[Kernel, bool]] = OrderedDict()
-"""Proofs of the last kernels, by kernel, tensor and loops: a step asks again for the proofs of the
-step before it.
+Order = tuple[Hashable, ...]
+"""Which stores run in which loops and under which conditions, whatever the kind of the loops is."""
+
+
+def _order(kernel: Kernel) -> Order:
+    """The order in which a kernel runs its stores, by their identity, with all else that its model
+    is made of.
+    """
+    return (
+        id(kernel.inputs),
+        id(kernel.sizes),
+        id(kernel.requires),
+        *(
+            (id(store), tuple((n.var, id(n.extent)) for n in loops), tuple(map(id, conditions)))
+            for store, loops, conditions in placed_stores(kernel)
+        ),
+    )
+
+
+_MEMO: OrderedDict[tuple[Tensor, tuple[Var, ...], Order], tuple[Kernel, bool]] = OrderedDict()
+"""Proofs of the last kernels, by tensor, loops and order: a step asks again for the proofs of the
+step before it, and so does the placement of buffers, for loops that have threads or lanes since.
 """
 _MEMO_SIZE = 256
 
@@ -51,8 +71,11 @@ def _stays_within(kernel: Kernel, tensor: Tensor, loops: list[Var]) -> bool:
     if any([n.var for n in s.loops[: len(loops)]] != loops for s, _ in uses):
         return False
     writes = [(s, a) for s, a in uses if a.kind == "write"] + [(s, a) for s, a in uses if a.kind == "update"]
+    written = WrittenElements(nest, tensor, writes, len(loops))
     return all(
-        _is_written_before(nest, reader, access, writes, len(loops))
+        any(is_written_before(nest, reader, access, writer, write) for writer, write in writes)
+        or written.precede(reader, access)
+        or is_covered(nest, reader, access, writes, len(loops))
         for reader, access in uses
         if access.kind != "write"
     )
@@ -68,25 +91,50 @@ def _mentioned(s: Stmt) -> frozenset[Tensor]:
     return frozenset(tensors(s))
 
 
-def _is_written_before(
-    nest: Nest, reader: Statement, access: Access, writes: Sequence[tuple[Statement, Access]], depth: int
-) -> bool:
-    """Each instance of the read comes after a write to its element in its iteration of the
-    outermost `depth` loops.
+class WrittenElements:
+    """The elements of a tensor that each statement writes in an iteration of the outermost `depth`
+    loops: made once for all that read them.
     """
-    return any(is_written_before(nest, reader, access, writer, write) for writer, write in writes) or (
-        is_covered(nest, reader, access, writes, depth)
-    )
+
+    def __init__(
+        self, nest: Nest, tensor: Tensor, writes: Sequence[tuple[Statement, Access]], depth: int
+    ) -> None:
+        self.nest, self.writes, self.depth = nest, writes, depth
+        self._elements = fresh(tensor.rank)
+        self._keys = parameters(nest, [a for s in nest.statements for a in s.accesses if a.tensor is tensor])
+        self._count = len(self._keys) + depth + tensor.rank
+        self._regions: dict[int, Region] = {}
+
+    def precede(self, reader: Statement, access: Access) -> bool:
+        """True if every element that is read is written, in the same iteration of the outermost
+        loops, by statements that all stand before the reader there.
+        """
+        uncovered = self._region(reader, access)
+        for k, (writer, write) in enumerate(self.writes):
+            if uncovered.is_empty:
+                return True
+            if write.exact and writer.order < reader.order and writer.common(reader) == self.depth:
+                if k not in self._regions:
+                    self._regions[k] = self._region(writer, write)
+                uncovered = uncovered.minus(self._regions[k])
+        return uncovered.is_empty
+
+    def _region(self, statement: Statement, access: Access) -> Region:
+        """The values of the outermost loops, and the elements of the access in their iteration."""
+        cases = _accessed(self.nest, self._keys, self._elements, statement, access, self.depth)
+        return Region(self._count, [question.system() for question in cases])
 
 
 def is_covered(
     nest: Nest, reader: Statement, access: Access, writes: Sequence[tuple[Statement, Access]], depth: int
 ) -> bool:
-    """As `_is_written_before`, by the union of all writes."""
+    """True if each instance of a read comes after a write to its element, in its iteration of the
+    outermost `depth` loops.
+    """
     keys = parameters(nest, [access, *(a for _, a in writes)])
     elements = fresh(access.tensor.rank)
     count = len(keys) + len(reader.loops) + len(elements)
-    reads = [(q, q.system()) for q in _reads(nest, keys, elements, reader, access)]
+    reads = [(q, q.system()) for q in _accessed(nest, keys, elements, reader, access, len(reader.loops))]
     uncovered = Region(count, [system for _, system in reads])
     for writer, write in writes:
         if uncovered.is_empty:
@@ -108,14 +156,22 @@ def parameters(nest: Nest, accesses: Iterable[Access]) -> list[Key]:
     return list(dict.fromkeys((*nest.kernel.sizes, *used)))
 
 
-def _reads(
-    nest: Nest, keys: Sequence[Key], elements: Sequence[Unknown], reader: Statement, access: Access
+def _accessed(
+    nest: Nest,
+    keys: Sequence[Key],
+    elements: Sequence[Unknown],
+    statement: Statement,
+    access: Access,
+    depth: int,
 ) -> Iterator[Question]:
+    """The cases of an access. Their columns begin with keys, the outermost `depth` loops, and the
+    element.
+    """
     for piece, at in access.cases:
         question = Question(nest.converter.is_shared)
         for key in keys:
             question.column(key)
-        for n in reader.loops:
+        for n in statement.loops[:depth]:
             question.column(n.var, READ)
         for e in elements:
             question.column(e)
