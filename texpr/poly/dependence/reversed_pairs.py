@@ -138,6 +138,7 @@ class ReversedPairs:
         """
         covered = [(one.form(i), two.form(j)) for i, j in zip(at, to) if one.covers(i) and two.covers(j)]
         new = source.statement.loops[: source.statement.common(sink.statement)]
-        known = distances(*zip(*covered), new, self.new.converter.is_shared) if covered else {}
+        here, there = [i for i, _ in covered], [j for _, j in covered]
+        known = distances(here, there, new, self.new.converter.is_shared)
         steps = [] if known is None else order((n.var for n in new), known)
         return known is None or runs_first(steps, source.statement.order < sink.statement.order) is True

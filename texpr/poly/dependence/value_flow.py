@@ -109,15 +109,19 @@ class WrittenElements:
         """True if every element that is read is written, in the same iteration of the outermost
         loops, by statements that all stand before the reader there.
         """
-        uncovered = self._region(reader, access)
-        for k, (writer, write) in enumerate(self.writes):
+        earlier = [
+            k
+            for k, (writer, write) in enumerate(self.writes)
+            if write.exact and writer.order < reader.order and writer.common(reader) == self.depth
+        ]
+        uncovered = self._region(reader, access) if earlier else Region(self._count)
+        for k in earlier:
+            if k not in self._regions:
+                self._regions[k] = self._region(*self.writes[k])
+            uncovered = uncovered.minus(self._regions[k])
             if uncovered.is_empty:
                 return True
-            if write.exact and writer.order < reader.order and writer.common(reader) == self.depth:
-                if k not in self._regions:
-                    self._regions[k] = self._region(writer, write)
-                uncovered = uncovered.minus(self._regions[k])
-        return uncovered.is_empty
+        return False
 
     def _region(self, statement: Statement, access: Access) -> Region:
         """The values of the outermost loops, and the elements of the access in their iteration."""
