@@ -39,7 +39,7 @@ def flow_stays_within(kernel: Kernel, tensor: Tensor, loops: Sequence[For]) -> b
 
 
 Order = tuple[Hashable, ...]
-"""Which stores run in which loops and under which conditions, whatever the kind of the loops is."""
+"""Stores with their loops and conditions, in the order of the text; kinds of loops are left out."""
 
 
 def _order(kernel: Kernel) -> Order:
