@@ -139,8 +139,9 @@ pt2: venv bench-peers .bench-peers/.models
 	$(BIN)/python scripts/pt2_networks.py --torch .bench-peers/bin/python --only '$(ONLY)'
 
 # The pages in docs/benchmarks, on a machine without other work:  make benchmarks PAGES="first costs"
+# Whether their commands work, in minutes, into build/benchmarks:  make benchmarks QUICK=1
 benchmarks: venv bench-peers .bench-peers/.models
-	PYTHONPATH=. $(BIN)/python scripts/benchmarks.py $(PAGES)
+	PYTHONPATH=. $(BIN)/python scripts/benchmarks.py $(if $(QUICK),--quick) $(PAGES)
 
 # make bench-polybench THREADS=2 ROWS=jacobi
 bench-polybench: venv

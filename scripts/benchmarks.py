@@ -1,9 +1,11 @@
 """Runs the benchmarks of the site and writes their pages, with the machine and the date.
 
     python scripts/benchmarks.py [PAGE...]
+    python scripts/benchmarks.py --quick [PAGE...]     # does each command work? into build/benchmarks
 
 Peers stand in the environment that `make bench-peers` makes. Run it on a machine without other work.
-A page is written once all of its commands have ended well.
+A page is written once all of its commands have ended well. `--quick` runs each command on its
+smallest settings: the figures mean nothing, and the site keeps its pages.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import re
 import shlex
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,6 +33,12 @@ class Page(NamedTuple):
     title: str
     opening: str
     commands: tuple[str, ...]
+    quick: str
+    """More arguments, for the least that each command can do."""
+
+    def arguments(self, quick: bool) -> tuple[str, ...]:
+        """The arguments of each command."""
+        return tuple(f"{each} {self.quick}" for each in self.commands) if quick else self.commands
 
 
 FOUND = {
@@ -37,26 +46,31 @@ FOUND = {
         "An operator and its gradient",
         "RMS norm of the first page and its derived gradient, beside other libraries, on one thread.",
         ("-m bench.x86 --threads 1 --only norm",),
+        "--rows rms_norm --libraries texpr,numpy --budget 0.5",
     ),
     "kernels": Page(
         "Kernels beside other libraries",
         "Operators by their default schedules. A ratio is the time of the best peer over that of texpr.",
         ("-m bench.x86 --threads 1 --budget 4",),
+        "--only memory --libraries texpr,numpy --budget 0.1",
     ),
     "training": Page(
         "Training steps beside PyTorch and JAX",
         "One step: forward pass, gradients, optimizer. PyTorch runs eagerly and compiled.",
         ("-m bench.train --threads 1",),
+        "--only digits-mlp --libraries texpr,torch --budget 0.5",
     ),
     "models": Page(
         "Networks beside ONNX Runtime",
         "Networks of torchvision and transformers, with random weights, at batch 1.",
         ("-m bench.models --threads 2 --batches 1 --libraries texpr,onnxruntime",),
+        "--only squeezenet1_1 --budget 0.5",
     ),
     "polybench": Page(
         "PolyBench beside C",
         "30 loop nests beside the same loops in C, compiled by gcc with `-O3 -march=native -ffast-math`.",
         ("-m bench.polybench --threads 1",),
+        "--only gesummv --dataset mini --budget 0.5",
     ),
     "costs": Page(
         "Costs of calls, proofs and compilation",
@@ -64,11 +78,12 @@ FOUND = {
         tuple(
             f"-m texpr bench {name}" for name in ("calls", "plans", "compile", "frontend", "proofs", "grad")
         ),
+        "--runs 1",
     ),
 }
 
 
-def written(page: Page) -> str:
+def written(page: Page, quick: bool = False) -> str:
     """The page, after its commands have run.
 
     Raises:
@@ -80,7 +95,7 @@ def written(page: Page) -> str:
         f"({host.cores()} cores), Python {sys.version.split()[0]}.\n"
     )
     return "\n".join(
-        [head, *(f"```sh\npython {c}\n```\n\n```output\n{_output(c)}\n```\n" for c in page.commands)]
+        [head, *(f"```sh\npython {c}\n```\n\n```output\n{_output(c)}\n```\n" for c in page.arguments(quick))]
     )
 
 
@@ -130,13 +145,19 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("pages", nargs="*", metavar="PAGE", help=f"default: all of {', '.join(FOUND)}")
-    names = parser.parse_args().pages or list(FOUND)
+    parser.add_argument("--quick", action="store_true", help="smallest settings, into build/benchmarks")
+    given = parser.parse_args()
+    names = given.pages or list(FOUND)
     if unknown := [name for name in names if name not in FOUND]:
         parser.error(f"no page {unknown[0]!r}; pages: {', '.join(FOUND)}")
+    folder = ROOT / "build" / "benchmarks" if given.quick else PAGES
+    folder.mkdir(parents=True, exist_ok=True)
     for name in names:
-        text = written(FOUND[name])
-        (PAGES / f"{name}.md").write_text(text, encoding="utf-8")
-        if name == "first":
+        start = time.perf_counter()
+        text = written(FOUND[name], given.quick)
+        (folder / f"{name}.md").write_text(text, encoding="utf-8")
+        print(f"{name}: {time.perf_counter() - start:.0f} s", flush=True)
+        if name == "first" and not given.quick:
             quote_in_readme(text)
 
 

@@ -28,6 +28,8 @@ class Watched:
         exact: False once the kernel that also gives intermediates had another result than the
             operator's own. Then its sums are in another order, and watched values differ by
             rounding from those inside of the operator's kernel.
+    Raises:
+        CallError: in a call, arrays that the operator does not take.
     Example:
         >>> scaled = tx.op("op scaled(X: f32[N]) -> Y: f32[N] { m = max(i: X[i])  Y[i] = X[i] / m }")
         >>> seen = tx.debug.watch(scaled, "m", to=None)

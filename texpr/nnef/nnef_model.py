@@ -58,6 +58,8 @@ class NnefModel(Module):
 
     Attributes:
         inputs, outputs: names.
+    Raises:
+        CallError: in a call, inputs that are missing, unknown or do not fit the graph.
     Example:
         >>> import pathlib
         >>> pathlib.Path("twice").mkdir()

@@ -73,6 +73,8 @@ class OnnxModel(Module):
 
     Attributes:
         inputs, outputs: names.
+    Raises:
+        CallError: in a call, inputs that are missing, unknown or do not fit the model.
     Example:
         >>> model = nn.Linear(3, 2)
         >>> tx.onnx.save(model, "linear.onnx", np.zeros((1, 3), np.float32), dims={"input": {0: "batch"}})

@@ -86,6 +86,8 @@ class ExportedModule(Module):
     Attributes:
         arguments: names of the arguments, as far as the archive says them.
         nodes: number of operators in the program's graph.
+    Raises:
+        CallError: in a call, arguments that are missing, unknown or do not fit the program.
     Example:
         >>> import torch
         >>> program = torch.export.export(torch.nn.Linear(3, 2), (torch.zeros(4, 3),))

@@ -22,6 +22,8 @@ SAME = {
     "tx.full((2,), 1, dtype='f16')": "np.ones(2, 'f2')",
     "tx.zeros_like(x)": "np.zeros_like(X)",
     "tx.ones_like(x, dtype='i64')": "np.ones((2, 3), 'i8')",
+    "tx.zeros_like(3)": "np.zeros_like(3)",
+    "tx.full_like(2.5, 3)": "np.full_like(2.5, 3)",
     "tx.full_like(X, 2)": "np.full_like(X, 2)",
     "tx.empty_like(p)": "np.zeros_like(X)",
     "tx.arange(5)": "np.arange(5)",
@@ -91,6 +93,13 @@ COMPLAINTS = {
     "tx.zeros(2, -1)": "the shape (2, -1) is not made of integers of at least 0; tx.zeros(2, 3), or "
     "tx.zeros((2, 3))",
     "tx.zeros(2.5)": "the shape (2.5,) is not made of integers of at least 0; tx.zeros(2, 3), or tx.zeros((2, 3))",
+    "tx.eye(-1)": "the shape (-1, -1) is not made of integers of at least 0; tx.zeros(2, 3), or tx.zeros((2, 3))",
+    "tx.linspace(0, 1, -1)": "the shape (-1,) is not made of integers of at least 0; tx.zeros(2, 3), or "
+    "tx.zeros((2, 3))",
+    "tx.randperm(-1)": "the shape (-1,) is not made of integers of at least 0; tx.zeros(2, 3), or tx.zeros((2, 3))",
+    "tx.full((2,), 'a')": "the value 'a' is no real number; tx.full((2, 3), 0.5)",
+    "tx.full_like(X, 1j)": "the value 1j is no real number; tx.full((2, 3), 0.5)",
+    "tx.zeros_like('a')": "'a' is no operand of tensors; operands are tensors, arrays and numbers",
     "tx.arange(0, 3, 0)": "arange with a step of 0; ",
     "tx.cat([])": "concatenate of no tensors; ",
     "tx.rand(2, dtype='i32')": "random numbers as i32; tx.randint draws integers",

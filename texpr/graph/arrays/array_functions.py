@@ -155,6 +155,8 @@ def test(name: str, x: Any) -> Any:
 def where(condition: object, a: object, b: object) -> Any:
     """Elements of `a` where the condition holds, of `b` elsewhere; all three broadcast.
 
+    Raises:
+        CallError: the condition is no tensor of booleans, or shapes do not fit.
     Example:
         >>> x = tx.tensor([-1, 2])
         >>> tx.where(x > 0, x, 0)

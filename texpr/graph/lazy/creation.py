@@ -46,17 +46,20 @@ def full(
 
     Args:
         size: the shape.
+    Raises:
+        CallError: no shape, no number, no dtype, or no device of that name.
+        ResourceError: the device is not here, or has not enough memory.
     Example:
         >>> tx.full((2,), 7)
         tensor([7, 7], i64[2])
     """
     t = named(dtype) if dtype is not None else _of_number(fill_value)
-    return _made(
-        np.full(extents((size,) if isinstance(size, tuple | list) else (size,)), fill_value),
-        t,
-        device,
-        requires_grad,
-    )
+    shape = extents((size,) if isinstance(size, tuple | list) else (size,))
+    if np.asarray(fill_value).dtype.kind in "USOcmM":
+        raise CallError(
+            f"the value {fill_value!r} is no real number", code="arguments", help="tx.full((2, 3), 0.5)"
+        )
+    return _made(np.full(shape, fill_value), t, device, requires_grad)
 
 
 @boundary
@@ -70,6 +73,9 @@ def zeros(
         dtype: a name such as "f32".
         device: where the tensor lies, a name; None for what `options(device=...)` says.
         requires_grad: True if `backward()` computes the derivative in it.
+    Raises:
+        CallError: no shape, no dtype, or no device of that name.
+        ResourceError: the device is not here, or has not enough memory.
     Example:
         >>> tx.zeros(2, 3).shape
         (2, 3)
@@ -81,6 +87,9 @@ def zeros(
 def ones(*size: Any, dtype: object = "f32", device: str | None = None, requires_grad: bool = False) -> Tensor:
     """Tensor of ones; arguments as of `zeros`.
 
+    Raises:
+        CallError: no shape, no dtype, or no device of that name.
+        ResourceError: the device is not here, or has not enough memory.
     Example:
         >>> tx.ones(2).tolist()
         [1.0, 1.0]
@@ -94,6 +103,9 @@ def empty(
 ) -> Tensor:
     """Tensor whose values nobody should rely on: zeros. Arguments as of `zeros`.
 
+    Raises:
+        CallError: no shape, no dtype, or no device of that name.
+        ResourceError: the device is not here, or has not enough memory.
     Example:
         >>> tx.empty(2, 3).shape
         (2, 3)
@@ -107,6 +119,8 @@ def zeros_like(
 ) -> Tensor:
     """Zeros in the shape, dtype and place of another tensor.
 
+    Raises:
+        CallError: no tensor, array or number, no dtype, or no device of that name.
     Example:
         >>> tx.zeros_like(tx.tensor([5, 6]))
         tensor([0, 0], i64[2])
@@ -120,6 +134,8 @@ def ones_like(
 ) -> Tensor:
     """Ones in the shape, dtype and place of another tensor.
 
+    Raises:
+        CallError: no tensor, array or number, no dtype, or no device of that name.
     Example:
         >>> tx.ones_like(tx.tensor([5, 6]))
         tensor([1, 1], i64[2])
@@ -133,6 +149,8 @@ def empty_like(
 ) -> Tensor:
     """Tensor whose values nobody should rely on, in the shape of another: zeros.
 
+    Raises:
+        CallError: no tensor, array or number, no dtype, or no device of that name.
     Example:
         >>> tx.empty_like(tx.tensor([5, 6])).shape
         (2,)
@@ -146,20 +164,26 @@ def full_like(
 ) -> Tensor:
     """One number in the shape, dtype and place of another tensor.
 
+    Raises:
+        CallError: no tensor, array or number, no value, no dtype, or no device of that name.
     Example:
         >>> tx.full_like(tx.tensor([5, 6]), 7)
         tensor([7, 7], i64[2])
     """
-    t, place = like(x, dtype, device)
-    return full(tuple(x.shape), fill_value, dtype=t, device=place, requires_grad=requires_grad)
+    shape, t, place = like(x, dtype, device)
+    return full(shape, fill_value, dtype=t, device=place, requires_grad=requires_grad)
 
 
-def like(x: Any, dtype: object, device: str | None) -> tuple[DType, str | None]:
-    """The dtype and the device of a tensor, unless others are given."""
+def like(x: Any, dtype: object, device: str | None) -> tuple[tuple[int, ...], DType, str | None]:
+    """The shape of a tensor, and its dtype and device unless others are given."""
     given = array_functions.operand(x)
+    if isinstance(given, bool | int | float):
+        given = np.asarray(given)
     t = named(dtype) if dtype is not None else array_functions.dtype_of(given)
-    place = getattr(given, "device", None) if device is None else device
-    return t, place if isinstance(place, str) and not isinstance(given, np.ndarray) else device
+    if device is None and not isinstance(given, np.ndarray):
+        place = getattr(given, "device", None)
+        device = place if isinstance(place, str) else None
+    return tuple(given.shape), t, device
 
 
 @boundary
@@ -205,11 +229,15 @@ def linspace(
     """`num` numbers at equal distances from `start` to `stop`, that one included unless `endpoint`
     is False.
 
+    Raises:
+        CallError: `num` is no integer of at least 0, no dtype, or no device of that name.
     Example:
         >>> tx.linspace(0, 1, 3)
         tensor([0. , 0.5, 1. ], f32[3])
     """
-    return _made(np.linspace(start, stop, num, endpoint=endpoint), named(dtype), device, requires_grad)
+    return _made(
+        np.linspace(start, stop, *extents((num,)), endpoint=endpoint), named(dtype), device, requires_grad
+    )
 
 
 @boundary
@@ -225,11 +253,14 @@ def eye(
     """Matrix of n rows and m columns (n unless given) with ones on a diagonal, `k` places right of
     the main one.
 
+    Raises:
+        CallError: no numbers of rows and columns, no dtype, or no device of that name.
     Example:
         >>> tx.eye(2).tolist()
         [[1.0, 0.0], [0.0, 1.0]]
     """
-    return _made(np.eye(n, m, k), named(dtype), device, requires_grad)
+    rows, columns = extents((n, n if m is None else m))
+    return _made(np.eye(rows, columns, k), named(dtype), device, requires_grad)
 
 
 @boundary

@@ -116,6 +116,8 @@ class Tensor(TensorValues, InPlaceOperators):
             where the values are.
         requires_grad: True if `backward()` computes the derivative in this tensor.
         grad: the derivatives that `backward()` has added up; None before.
+    Raises:
+        CallError: it is called; `tx.tensor` makes tensors.
     Example:
         >>> x = tx.tensor([1.0, 2.0], requires_grad=True)
         >>> (x * x).sum().backward()

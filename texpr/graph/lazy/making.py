@@ -58,6 +58,8 @@ def as_tensor(
     A write to the array changes the tensor, and results that wait for it: `realize()` computes those
     before.
 
+    Raises:
+        CallError: no numbers, rows of different lengths, or a dtype that texpr does not have.
     Example:
         >>> a = np.zeros(2)
         >>> x = tx.as_tensor(a)

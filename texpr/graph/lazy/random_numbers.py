@@ -89,6 +89,9 @@ def rand(
     Args:
         shape: the extents, as numbers or as one tuple.
         seed: of a generator of this call's own; None for the one of this thread (`manual_seed`).
+    Raises:
+        CallError: no shape, no seed, a dtype that is no float, no device of that name, or a call in a
+            traced function.
     Example:
         >>> tx.rand(2, 3, seed=1).shape
         (2, 3)
@@ -106,6 +109,9 @@ def randn(
 ) -> Tensor:
     """Normal random numbers with mean 0 and variance 1; arguments as of `rand`.
 
+    Raises:
+        CallError: no shape, no seed, a dtype that is no float, no device of that name, or a call in a
+            traced function.
     Example:
         >>> tx.randn(2, 3, seed=1).shape
         (2, 3)
@@ -124,12 +130,15 @@ def rand_like(
 ) -> Tensor:
     """Uniform random numbers in the shape, dtype and place of another tensor; arguments as of `rand`.
 
+    Raises:
+        CallError: no tensor, no seed, a dtype that is no float, no device of that name, or a call in a
+            traced function.
     Example:
         >>> tx.rand_like(tx.zeros(2, 3)).shape
         (2, 3)
     """
-    t, place = like(x, dtype, device)
-    return rand(tuple(x.shape), seed=seed, dtype=t, device=place, requires_grad=requires_grad)
+    shape, t, place = like(x, dtype, device)
+    return rand(shape, seed=seed, dtype=t, device=place, requires_grad=requires_grad)
 
 
 @boundary
@@ -143,12 +152,15 @@ def randn_like(
 ) -> Tensor:
     """Normal random numbers in the shape, dtype and place of another tensor; arguments as of `rand`.
 
+    Raises:
+        CallError: no tensor, no seed, a dtype that is no float, no device of that name, or a call in a
+            traced function.
     Example:
         >>> tx.randn_like(tx.zeros(2, 3)).shape
         (2, 3)
     """
-    t, place = like(x, dtype, device)
-    return randn(tuple(x.shape), seed=seed, dtype=t, device=place, requires_grad=requires_grad)
+    shape, t, place = like(x, dtype, device)
+    return randn(shape, seed=seed, dtype=t, device=place, requires_grad=requires_grad)
 
 
 @boundary
@@ -186,11 +198,14 @@ def randint(
 def randperm(n: int, *, seed: int | None = None, device: str | None = None) -> Tensor:
     """Random permutation of 0 to n - 1, i64.
 
+    Raises:
+        CallError: n is no integer of at least 0, no seed, no device of that name, or a call in a traced
+            function.
     Example:
         >>> sorted(tx.randperm(4).tolist())
         [0, 1, 2, 3]
     """
-    drawn = _source(seed).permutation(n).astype(np.int64)
+    drawn = _source(seed).permutation(*extents((n,))).astype(np.int64)
     return of_bits(drawn, named("i64"), False, current().device if device is None else device)
 
 

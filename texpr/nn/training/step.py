@@ -62,6 +62,9 @@ class TrainingStep:
     Attributes:
         pending: batches since the last update.
         total: what the loss divides by, added up over these batches.
+    Raises:
+        CallError: an argument that is none of those above; in a call, arrays that the model or the loss
+            does not take.
     Example:
         >>> model = nn.Linear(2, 1)
         >>> step = nn.TrainingStep(model, nn.MSELoss(), nn.optim.SGD(model.parameters(), lr=0.1))

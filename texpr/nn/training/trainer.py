@@ -86,6 +86,9 @@ class Trainer:
         history: of the fit that runs, or ran last.
         epoch, position: how many epochs of that fit are done, and how many batches of the one that
         runs.
+    Raises:
+        CallError: no module, an argument that is none of those above, a metric of an unknown name, or an
+            optimizer without a parameter of the model.
     Example:
         >>> model = nn.Linear(2, 1)
         >>> trainer = nn.Trainer(model, nn.MSELoss(), nn.optim.SGD(model.parameters(), lr=0.1))

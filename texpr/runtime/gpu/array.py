@@ -37,6 +37,9 @@ class DeviceArray(ShapedMemory):
         shape, dtype: as of a NumPy array.
         address: of the first element, for kernels.
         owner: what keeps the memory.
+    Raises:
+        CallError: `set` of an array of another shape or dtype.
+        ResourceError: the device has not enough memory for a copy.
     Example:
         >>> x = tx.tensor([1.0, 2.0], device="emulated")
         >>> x.device, x.tolist()

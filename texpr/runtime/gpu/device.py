@@ -39,6 +39,8 @@ class Device:
         name: such as `cuda:0`.
         driver: what runs on it.
         pool: its memory.
+    Raises:
+        ResourceError: when it is used, it has not enough memory, or work on it failed.
     Example:
         >>> device = tx.gpu.find_device("emulated")
         >>> device.name

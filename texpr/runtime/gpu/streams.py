@@ -24,6 +24,9 @@ class Stream:
         device: its name.
         handle: a stream of another library, by its number, such as
             `torch.cuda.Stream().cuda_stream`; a new one unless given.
+    Raises:
+        CallError: there is no device of that name.
+        ResourceError: the device is not here.
     Example:
         >>> with tx.gpu.Stream("emulated"):
         ...     y = tx.ones(3, device="emulated") + 1
@@ -58,6 +61,9 @@ class Event:
 
     Args:
         device: its name.
+    Raises:
+        CallError: there is no device of that name.
+        ResourceError: the device is not here.
     Example:
         >>> event = tx.gpu.Event("emulated")
     """
