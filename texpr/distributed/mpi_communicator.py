@@ -15,6 +15,7 @@ import numpy as np
 from texpr.distributed.communicator import Communicator
 from texpr.distributed.header_rounds import FAREWELL, ControlMessages, HeaderExchange
 from texpr.distributed.rank_checks import DistributedError, ended, missing
+from texpr.support.errors import CallError
 from texpr.support.extras import needs
 
 _SPIN = 2e-4
@@ -44,7 +45,7 @@ class MPICommunicator(Communicator):
     Raises:
         MissingExtra: mpi4py is not installed.
         DistributedError: there is no MPI library, or it does not allow calls by threads.
-        CallError: `timeout` is no number above 0.
+        CallError: `timeout` is no number above 0; a communicator of two groups, or of none.
     Example:
         >>> from texpr import distributed as dist
         >>> try:
@@ -65,7 +66,7 @@ class MPICommunicator(Communicator):
                 help='let mpi4py initialize MPI, with mpi4py.rc.thread_level = "serialized" or "multiple"',
             )
         self.is_concurrent = MPI.Query_thread() == MPI.THREAD_MULTIPLE
-        world = MPI.COMM_WORLD if comm is None else comm
+        world = MPI.COMM_WORLD if comm is None else _of_one_group(MPI, comm)
         self._data, self._control = world.Dup(), ControlMessages(MPI, world.Dup())
         self._unanswered: list[object] = []
         local = world.Split_type(MPI.COMM_TYPE_SHARED)
@@ -163,6 +164,27 @@ class MPICommunicator(Communicator):
         found = np.empty((self.size, mine), buffer.dtype)
         self._data.Alltoallv([buffer, counts], [found, [mine] * self.size])
         return found
+
+
+def _of_one_group(MPI: Any, comm: Any) -> Any:
+    """A communicator of mpi4py whose ranks all make the same calls.
+
+    Raises:
+        CallError: it is none.
+    """
+    if comm == MPI.COMM_NULL:  # what `Split` gives ranks of MPI.UNDEFINED
+        raise CallError(
+            "MPICommunicator: the communicator is MPI.COMM_NULL, to which no rank belongs",
+            code="arguments",
+            help="ranks that `Split` leaves out make no communicator, and no collective call",
+        )
+    if comm.Is_inter():
+        raise CallError(
+            "MPICommunicator: the communicator joins two groups, of which each has numbers of its own",
+            code="arguments",
+            help="make one group of both: comm.Merge()",
+        )
+    return comm
 
 
 def _library() -> Any:

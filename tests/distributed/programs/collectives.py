@@ -5,6 +5,7 @@ import sys
 import ml_dtypes
 import numpy as np
 
+from texpr import CallError
 from texpr import distributed as dist
 
 kind = {"mpi": dist.MPICommunicator, "gloo": dist.GlooCommunicator}[sys.argv[1]]
@@ -61,6 +62,14 @@ if kind is dist.MPICommunicator:
     from mpi4py import MPI
 
     part = MPI.COMM_WORLD.Split(rank % 2)  # of the world
+    between = part.Create_intercomm(0, MPI.COMM_WORLD, 1 - rank % 2)
+    for wrong, said in ((MPI.COMM_NULL, "to which no rank belongs"), (between, "joins two groups")):
+        try:
+            dist.init(wrong)
+        except CallError as error:
+            assert said in str(error) and error.code == "arguments"
+        else:
+            raise AssertionError("a communicator of no group or of two was taken")
 else:
     import torch.distributed as td
 

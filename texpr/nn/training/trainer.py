@@ -229,7 +229,7 @@ class Trainer:
                 batch_size=batch_size,
                 shuffle=shuffle,
                 validation=validation is not None,
-                **self._compared(data, validation),
+                **training_team.choices(data, validation, self.metrics, listeners),
             )
             self._team.same_parts(self.model, self.loss, self.optimizer)
         self._fitting = True
@@ -241,18 +241,9 @@ class Trainer:
             self._loaded, self._fitting = None, False
             for listener in listeners:
                 listener.on_train_end(self)
+        if self._team is not None:
+            self._team.check_same(variables_of(self.model, self.step).values(), "at the end of fit")
         return self.history
-
-    def _compared(self, data: Batches, validation: Batches | None) -> dict[str, object]:
-        """Choices that are the same on all ranks: whose examples they take, and what they measure."""
-        about, held = data.about(), {} if validation is None else validation.about()
-        return {
-            "examples": about.get("examples"),
-            "examples_of_validation": held.get("examples"),
-            "seed": about.get("seed") if about.get("shuffle") else None,
-            "metrics": list(self.metrics),
-            "sum_of_some_examples": data.sample(),
-        }
 
     def save(self, path: str | Path) -> None:
         """Write the whole training: parameters, buffers, the optimizer's state, history and where
@@ -286,8 +277,8 @@ class Trainer:
     def _share(self) -> None:
         """Let all ranks have what rank 0 has."""
         if self._team is not None:
-            own = variables_of(self.model, self.step).values()
-            self._team.share([*own], self.optimizer, self.step.loss_scale)
+            own = variables_of(self.model, self.step)
+            self._team.share(own, self.optimizer, self.step.loss_scale)
 
     def evaluate(
         self, x: object, y: object = None, batch_size: int | None = None, *, sample_weight: object = None
@@ -419,7 +410,7 @@ class Trainer:
                 run.ended |= listener.on_epoch_end(self, run.epoch - 1, values) is True
             if team is not None:
                 run.ended = team.any(run.ended)
-                team.check_same(variables_of(self.model, self.step).values(), run.epoch - 1)
+                team.check_same(variables_of(self.model, self.step).values(), f"after epoch {run.epoch}")
 
     def _counted(self, commit: Callable[[], bool], loss: float, run: Run) -> None:
         """Assign and count that as one: Ctrl-C comes before, or once those who listen know of

@@ -170,7 +170,7 @@ def test_ranks_with_other_models():
 
     assert refusal(3, fit) == (
         "error[ranks]: rank 1 differs from rank 0 in the model\n"
-        "    rank 1: line 2 is missing: `bias f32[3]`, which rank 0 has\n"
+        "    rank 1: line 2 is missing: `model.bias f32[3]`, which rank 0 has\n"
         "  help: give all ranks the same model, arrays, options and versions; a loader with shard=comm shares out the data"
     )
 
@@ -263,9 +263,13 @@ SETTINGS = {
         "is `ClipNorm(max_norm=2.0, norm_type=2.0)`, that of rank 0 `ClipNorm(max_norm=1.0, norm_type=2.0)`",
     ),
     "the order": (lambda rank: {"seed": rank}, "line 7 is `seed=1`, that of rank 0 `seed=0`"),
+    "a metric of one name": (
+        lambda rank: {"metrics": {"m": "accuracy" if rank else lambda output, target: 1.0}},
+        "is `metrics={'m': \"Accuracy(top_k=1, name='accuracy')\"}`, that of rank 0 `metrics={'m': '<lambda>.<loc",
+    ),
     "metrics": (
         lambda rank: {"metrics": ["accuracy"] * rank},
-        "line 8 is `metrics=['accuracy']`, that of rank 0 `metrics=[]`",
+        "line 8 is `metrics={'accuracy': \"Accuracy(top_k=1, name='accuracy')\"}`, that of rank 0 `metrics={}`",
     ),
 }
 
@@ -336,6 +340,73 @@ def test_a_rank_that_freezes_a_layer_alone():
         trainer(comm, plain()).fit(X, Y, epochs=2, progress=False, callbacks=[freeze])
 
     assert "rank 1 differs from rank 0 in the plan and its buckets" in refusal(2, fit)
+
+
+class Chosen(nn.Module):
+    """Two layers of one shape, of which each rank takes one; a factor of each rank."""
+
+    def __init__(self, second: bool, factor: Any) -> None:
+        super().__init__()
+        self.a, self.b = nn.Linear(5, 3), nn.Linear(5, 3)
+        self.second, self.factor = second, factor
+
+    def forward(self, x: Any) -> Any:
+        return (self.b if self.second else self.a)(x) * self.factor
+
+
+@pytest.mark.filterwarnings("ignore:the loss does not depend")
+@pytest.mark.parametrize(
+    "make, what, line",
+    [
+        (
+            lambda rank: Chosen(rank == 1, 1.0),
+            "the plan and its buckets",
+            "is `allreduce of bucket 0: b.weight f32[3, 5]`, that of rank 0 `allreduce of bucket 0: "
+            "a.weight f32[3, 5]`",
+        ),
+        (
+            lambda rank: Chosen(False, 1.0 + rank),
+            "the program of a step",
+            "line 3 is `constant is 2. f32[], digest 57989e8c`, that of rank 0 `constant is 1. f32[], digest ",
+        ),
+        (
+            lambda rank: Chosen(False, np.float32([0, 1, 2]) + np.float32(rank)),
+            "the program of a step",
+            "line 3 is `constant is [1. 2. 3.] f32[3], digest ",
+        ),
+    ],
+    ids=["another layer", "another number", "another array"],
+)
+@pytest.mark.parametrize("size", [8, 30])
+def test_ranks_whose_programs_differ_in_what_they_take(make: Any, what: str, line: str, size: int):
+    """Of batches of 30 examples, rank 1 has one of seven: programs of other shapes."""
+
+    def fit(comm: Communicator) -> None:
+        trainer(comm, make(comm.rank)).fit(X, Y, epochs=2, batch_size=size, progress=False)
+
+    message = refusal(2, fit)
+    assert f"rank 1 differs from rank 0 in {what}" in message and line in message, message
+
+
+def test_ranks_with_callbacks_of_their_own():
+    """One that stops, and then restores the best values, does so on all ranks or on none."""
+
+    def fit(comm: Communicator) -> None:
+        stop = nn.callbacks.EarlyStopping("loss", restore_best=True)
+        trainer(comm, plain()).fit(X, Y, progress=False, callbacks=[stop] * comm.rank)
+
+    assert "is `callbacks_of_every_rank=['EarlyStopping(loss, min)']`, that of rank 0" in refusal(2, fit)
+
+
+def test_a_callback_that_changes_the_model_at_the_end():
+    class Changing(nn.callbacks.Callback):
+        def on_train_end(self, trainer: Any) -> None:
+            trainer.model[0].weight.data = trainer.model[0].weight.data + 1
+
+    def fit(comm: Communicator) -> None:
+        trainer(comm, plain()).fit(X, Y, progress=False, callbacks=[Changing()])
+
+    assert "rank 1 are no longer those of rank 0 at the end of fit" in refusal(2, fit)
 
 
 def test_a_callback_that_changes_the_model_of_one_rank():

@@ -57,11 +57,6 @@ class Bucket:
         if pending is not None:
             pending.wait()
 
-    def __str__(self) -> str:
-        """A line for each parameter."""
-        lines = (f"{self.name}: {p.name} {p.dtype}{list(p.shape)}" for p in self.places)
-        return "\n".join(lines)
-
 
 class Buckets:
     """All buckets of some parameters.

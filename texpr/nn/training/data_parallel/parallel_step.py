@@ -11,7 +11,7 @@ import numpy as np
 from texpr.compiler import op
 from texpr.distributed import Communicator
 from texpr.distributed.communication_thread import Pending
-from texpr.graph import Capture, Plan, Symbolic
+from texpr.graph import Capture, Plan, Symbolic, Variable
 from texpr.graph.execution.parcels import Parcel
 from texpr.ir.dtypes import numpy_dtype
 from texpr.ir.tensor import Invoke
@@ -21,6 +21,7 @@ from texpr.nn.core.parameter import Parameter
 from texpr.nn.core.rank_sums import summing
 from texpr.nn.modules.synchronized import SyncBatchNorm
 from texpr.nn.optim import Optimizer
+from texpr.nn.training.data_parallel.compared_programs import described, dotted_names, program_lines
 from texpr.nn.training.data_parallel.gradient_buckets import Buckets
 from texpr.nn.training.data_parallel.replayed_states import States
 from texpr.nn.training.step import CapturedLoss, LossFunction, LossPlan, Spec, TrainingStep
@@ -76,6 +77,7 @@ class Prepared:
         buckets: where these lie.
         text: what must be the same on all ranks, whatever the sizes of their batches.
         number: the same, short.
+        lines, exact: the program, which is the same on ranks with batches of the same shapes; short.
         synchronized: ranks add up numbers in its midst.
     """
 
@@ -86,14 +88,18 @@ class Prepared:
         totals: dict[Parameter, Symbolic],
         buckets: Buckets,
         about: Sequence[str],
+        lines: str,
+        names: Mapping[Variable, str],
         synchronized: bool,
     ) -> None:
         self.synchronized = synchronized
         self.captured, self.states, self.totals, self.buckets = captured, states, totals, buckets
         calls = (f"call of {e.program.name}" for e in captured.capture.equations if isinstance(e, Invoke))
-        changed = (f"state {v.name} {v.dtype}{list(v.shape)}" for v in states.variables)
-        self.text = "\n".join([*about, *calls, *map(str, buckets), *changed])
+        held = (f"{b.name}: {line}" for b in buckets for line in described(b.places, names))
+        changed = (f"state {line}" for line in described(states.variables, names))
+        self.text = "\n".join([*about, *calls, *held, *changed])
         self.number = _number(self.text)
+        self.lines, self.exact = lines, _number(lines)
 
 
 class ParallelStep(TrainingStep):
@@ -144,22 +150,36 @@ class ParallelStep(TrainingStep):
             DistributedError: ranks differ in the program, its buckets, or what they call.
         """
         own = None if specs is None else self._prepare(specs)
-        mine = [0, 0] if own is None else [_number(repr(specs)), own.number]
+        mine = [0, 0, 0] if own is None else [_number(repr(specs)), own.number, own.exact]
         rows = self.comm.allgather(np.array([[*mine, _number(repr(self._options()))]], np.int64))
         present = {rank: key for rank, key in enumerate(rows[:, 0].tolist()) if key}
         if not present:
             self._present, self._own = {}, None
             return False
-        is_new = not self._known.keys() >= set(present.values())
+        known, is_new = {*self._known}, not self._known.keys() >= set(present.values())
         if is_new:
             self._known |= {_number(repr(s)): s for s in self.comm.gather_object(specs) if s is not None}
         self._present = {rank: self._known[key] for rank, key in present.items()}
         self._own = own or self._prepare(next(iter(self._present.values())))
         if is_new or len({rows[rank, 1] for rank in present}) > 1:
             self.comm.compare("the plan and its buckets", self._own.text)
-        if len(set(rows[:, 2].tolist())) > 1:
+        self._same_programs(rows, present, not known)
+        if len(set(rows[:, 3].tolist())) > 1:
             self._take_options(self.comm.broadcast_object(self._options()))
         return True
+
+    def _same_programs(self, rows: np.ndarray, present: Mapping[int, int], is_first: bool) -> None:
+        """Compare the programs of ranks whose batches are of the same shapes. In the first round, where
+        they are not, all ranks capture that of one batch.
+        """
+        ranks: dict[int, set[int]] = {}
+        for rank, key in present.items():
+            ranks.setdefault(key, set()).add(int(rows[rank, 2]))
+        several = next((key for key, programs in ranks.items() if len(programs) > 1), None)
+        if several is None and is_first and len({*rows[:, 0].tolist()}) > 1:
+            several = next(iter(ranks))
+        if several is not None:
+            self.comm.compare("the program of a step", self._prepare(self._known[several]).lines)
 
     def _options(self) -> list[dict[str, Any]]:
         """The numbers of the optimizer, which users and schedules change."""
@@ -179,6 +199,8 @@ class ParallelStep(TrainingStep):
         synchronized = [m for m in self.model.modules() if isinstance(m, SyncBatchNorm)]
         with summing(self._summed):
             captured = self._captured(specs)
+        names = dotted_names(self.model, self.loss)
+        lines = program_lines(captured.capture, names)
         states = States(captured.capture, [b for m in synchronized for b in m.buffers()])
         with captured.capture as capture:
             weight, loss = captured.weight(capture).astype("f64"), captured.loss
@@ -189,7 +211,8 @@ class ParallelStep(TrainingStep):
             gradients = self._gradients(capture, loss)  # type: ignore[arg-type]
             totals = self._totals(capture, gradients, weight)  # type: ignore[arg-type]
         buckets = self._buckets_of(capture, gradients)
-        return Prepared(captured, states, totals, buckets, self._about(), bool(synchronized))
+        about = self._about()
+        return Prepared(captured, states, totals, buckets, about, lines, names, bool(synchronized))
 
     def _summed(self, values: np.ndarray) -> np.ndarray:
         """The sum over ranks in the midst of a program; a rank without a batch adds nothing."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import isroutine
 from itertools import chain, zip_longest
 from typing import Any, TypeVar
@@ -11,11 +11,13 @@ from zlib import crc32
 
 import numpy as np
 
+from texpr import __version__
 from texpr.distributed import Communicator, DistributedError, broadcast_optimizer_state
 from texpr.distributed.start import communicator
 from texpr.graph import Variable
 from texpr.nn.core.module import Module
 from texpr.nn.optim import Optimizer
+from texpr.nn.training.batches import Batches
 from texpr.nn.training.callbacks import Callback
 from texpr.nn.training.precision import LossScale
 from texpr.support.errors import CheckpointError
@@ -83,15 +85,18 @@ class Team:
         """True if it is on one rank."""
         return bool(self.comm.allreduce(int(flag), op="max"))
 
-    def share(self, variables: Sequence[Variable], optimizer: Optimizer, scale: LossScale | None) -> None:
+    def share(self, variables: Mapping[str, Variable], optimizer: Optimizer, scale: LossScale | None) -> None:
         """Let all ranks have the parameters, buffers, and the state of the optimizer that rank 0
         has.
 
+        Args:
+            variables: by their dotted names.
         Raises:
             DistributedError: models or optimizers of ranks are of different parts.
         """
-        self.comm.compare("the model", "\n".join(f"{v.name} {v.dtype}{list(v.shape)}" for v in variables))
-        for v in variables:
+        lines = (f"{name} {v.dtype}{list(v.shape)}" for name, v in variables.items())
+        self.comm.compare("the model", "\n".join(lines))
+        for v in variables.values():
             value = self.comm.broadcast(v.held())
             if not self.comm.is_main:
                 v.data = value
@@ -111,11 +116,15 @@ class Team:
         """Raise DistributedError unless layers, losses and clipping have the same settings, which are
         constants of the step's program.
         """
-        parts = [repr(model), _settings(loss), *map(_settings, optimizer.structure()[1])]
+        parts = [repr(model), settings_of(loss), *map(settings_of, optimizer.structure()[1])]
         self.comm.compare("the layers, the loss and the clipping", _ADDRESS.sub("", "\n".join(parts)))
 
-    def check_same(self, variables: Iterable[Variable], epoch: int) -> None:
-        """Raise DistributedError unless all ranks have the same values."""
+    def check_same(self, variables: Iterable[Variable], when: str) -> None:
+        """Raise DistributedError unless all ranks have the same values.
+
+        Args:
+            when: of the message, such as "after epoch 1".
+        """
         found = 0
         for v in variables:
             found = crc32(np.ascontiguousarray(v.held()), found)  # type: ignore[arg-type]
@@ -123,7 +132,7 @@ class Team:
         wrong = [rank for rank, number in enumerate(numbers) if number != numbers[0]]
         if wrong:
             raise DistributedError(
-                f"the parameters of rank {wrong[0]} are no longer those of rank 0 after epoch {epoch + 1}",
+                f"the parameters of rank {wrong[0]} are no longer those of rank 0 {when}",
                 wrong,
                 code="ranks",
                 help="a callback that changes the model runs on every rank: every_rank = True",
@@ -137,8 +146,26 @@ class Team:
         return [each for each in chain.from_iterable(turns) if each is not missing]
 
 
-def _settings(part: object) -> str:
-    """The name of a loss or of a clipping, with the numbers and words that it holds."""
+def choices(
+    data: Batches, validation: Batches | None, metrics: Mapping[str, object], callbacks: Sequence[Callback]
+) -> dict[str, object]:
+    """What is the same on all ranks: whose examples they take, what they measure, and who is called on
+    every rank, since it may change the model.
+    """
+    about, held = data.about(), {} if validation is None else validation.about()
+    return {
+        "examples": about.get("examples"),
+        "examples_of_validation": held.get("examples"),
+        "seed": about.get("seed") if about.get("shuffle") else None,
+        "metrics": {name: settings_of(metric) for name, metric in metrics.items()},
+        "sum_of_some_examples": data.sample(),
+        "callbacks_of_every_rank": [c.key() for c in callbacks if c.every_rank],
+        "version_of_texpr": __version__,
+    }
+
+
+def settings_of(part: object) -> str:
+    """The name of a loss, a metric or a clipping, with the numbers and words that it holds."""
     if isroutine(part) or not hasattr(part, "__dict__"):
         return str(getattr(part, "__qualname__", type(part).__name__))
     held = {n: v.data.tolist() if isinstance(v, Variable) else v for n, v in vars(part).items()}
