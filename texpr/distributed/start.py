@@ -70,10 +70,10 @@ def _made(backend: Any, given: float | None) -> Communicator:
     if backend in (None, "mpi"):
         is_alone = backend is None and not _is_launched()
         return whole(Communicator(timeout) if is_alone else MPICommunicator(timeout=timeout), os.environ)
+    if hasattr(type(backend), "Split_type") and hasattr(type(backend), "Allreduce"):
+        return MPICommunicator(backend, timeout)
     if backend == "gloo" or (hasattr(backend, "rank") and type(backend).__module__.startswith("torch.")):
         return GlooCommunicator(None if backend == "gloo" else backend, timeout)
-    if hasattr(backend, "Split_type") and hasattr(backend, "Allreduce"):
-        return MPICommunicator(backend, timeout)
     name = str(backend).lower() if isinstance(backend, str) else ""
     raise CallError(
         f'dist.init: there is no backend {backend!r}, expected "mpi", "gloo" or a communicator',
