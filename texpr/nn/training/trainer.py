@@ -218,6 +218,8 @@ class Trainer:
         if class_weight is not None:
             data = data.weighed(class_weight, self.loss)
         self._batch_size = batch_size
+        if self._team is not None:
+            self._team.same_arguments(resume=resume is not None)
         if resume is not None and self._of_main(Path(resume).exists):
             self._go_on(resume, data.about(), listeners)
         else:

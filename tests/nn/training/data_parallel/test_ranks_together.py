@@ -211,6 +211,7 @@ def test_ranks_with_other_programs():
     [
         ({"epochs": 2}, "line 1 is `epochs=2`"),
         ({"batch_size": 4}, "line 2 is `batch_size=4`"),
+        ({"resume": "run.safetensors"}, "line 1 is `resume=True`, that of rank 0 `resume=False`"),
         (
             {"validation_data": (X[:7], Y[:7])},
             "line 4 is `validation=True`, that of rank 0 `validation=False`",

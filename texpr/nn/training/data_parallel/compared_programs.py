@@ -50,7 +50,7 @@ def program_lines(capture: Capture, names: Mapping[Variable, str]) -> str:
 
 
 def _constant(tensor: Tensor, value: np.ndarray) -> str:
-    """The bits decide, whatever a line shows of them."""
+    """A line of which the bits decide, whatever it shows of the values."""
     number = crc32(np.ascontiguousarray(value).tobytes())
     shown = np.array2string(readable(value, tensor.dtype)) if value.size <= _SHOWN else "an array"
     return f"{tensor.name} is {shown} {tensor.dtype}{list(value.shape)}, digest {number:08x}"
