@@ -149,8 +149,8 @@ class Team:
 def choices(
     data: Batches, validation: Batches | None, metrics: Mapping[str, object], callbacks: Sequence[Callback]
 ) -> dict[str, object]:
-    """What is the same on all ranks: whose examples they take, what they measure, and who is called on
-    every rank, since it may change the model.
+    """Choices that are the same on all ranks: whose examples they take, what they measure, and who is
+    called on every rank, since it may change the model.
     """
     about, held = data.about(), {} if validation is None else validation.about()
     return {
