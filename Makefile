@@ -164,6 +164,8 @@ $(VENV)/.docs: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --group docs
 	touch $@
 
+# The tutorials, run from top to bottom. Two of them want packages of their own:  .venv/bin/python -m pip install torch; and magika of the
+# group `models`, with --no-deps. Without them their notebooks stay as they are.
 notebooks: $(VENV)/.docs
 	$(BIN)/python scripts/notebooks.py
 

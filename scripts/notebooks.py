@@ -2,8 +2,8 @@
 
     python scripts/notebooks.py [--prose] [TUTORIAL.py...]
 
-Needs the dependency group `docs`. Tutorials that compare with torch need it, too: without it their
-notebooks stay as they are, unless they are named. A cell that raises an error, or an output that
+Needs the dependency group `docs`. Tutorials that compare with torch, or run a model of another
+package, need that, too: without it their notebooks stay as they are, unless they are named. A cell that raises an error, or an output that
 shows where this machine keeps its files, stops it.
 
 Cells of a tutorial may have one of these tags:
@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import re
 import socket
 import sys
 import time
@@ -108,19 +109,21 @@ def private(text: str) -> list[str]:
     return [place for place in places if len(place) > 3 and place in text]
 
 
-def can_run(path: Path) -> bool:
-    """True unless the tutorial compares with torch, which is not installed."""
-    text = path.read_text(encoding="utf-8")
-    return 'find_spec("torch")' not in text or importlib.util.find_spec("torch") is not None
+def missing_packages(path: Path) -> list[str]:
+    """Packages that a tutorial looks for by `find_spec`, and that are not installed."""
+    names = re.findall(r'find_spec\("(\w+)"\)', path.read_text(encoding="utf-8"))
+    return [name for name in dict.fromkeys(names) if importlib.util.find_spec(name) is None]
 
 
 def every_tutorial() -> list[Path]:
     """The tutorials that can be run here."""
-    paths = sorted((ROOT / "docs" / "tutorials").glob("*.py"))
-    for path in paths:
-        if not can_run(path):
-            print(f"{path.stem}: torch is not installed, the notebook stays as it is")
-    return [path for path in paths if can_run(path)]
+    found = []
+    for path in sorted((ROOT / "docs" / "tutorials").glob("*.py")):
+        if missing := missing_packages(path):
+            print(f"{path.stem}: {', '.join(missing)} is not installed, the notebook stays as it is")
+        else:
+            found.append(path)
+    return found
 
 
 def main() -> None:

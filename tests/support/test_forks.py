@@ -75,7 +75,8 @@ if child == 0:
 
 def test_a_module_that_another_thread_imports_is_whole_in_the_child(tmp_path: Path):
     done = subprocess.run(
-        [sys.executable, "-c", IMPORTS.format(package=str(tmp_path)) + WAIT],
+        # From Python 3.12 on, a fork beside other threads warns.
+        [sys.executable, "-W", "ignore", "-c", IMPORTS.format(package=str(tmp_path)) + WAIT],
         capture_output=True,
         text=True,
         timeout=60,
