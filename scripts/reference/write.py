@@ -8,6 +8,7 @@ from pathlib import Path
 
 from scripts.reference.docstrings import filled
 from scripts.reference.entries import Entry, entry, row
+from scripts.reference.functional_page import functional_page
 from scripts.reference.numpy_page import numpy_page
 from scripts.reference.pages import API, NN, PAGES, TENSORS, Page, group_of, page_of, public
 from scripts.reference.tensor_page import tensor_class
@@ -24,7 +25,12 @@ def written() -> dict[Path, str]:
     for each in public():
         found[page_of(each)].append(each)
     pages = {FOLDER / page.path: page_text(page, found[page]) for page in PAGES}
-    return {FOLDER / "nn/index.md": index(found), FOLDER / "numpy_functions.md": numpy_page(), **pages}
+    others = {
+        "nn/index.md": index(found),
+        "nn/functional.md": functional_page(),
+        "numpy_functions.md": numpy_page(),
+    }
+    return {**{FOLDER / name: text for name, text in others.items()}, **pages}
 
 
 def page_text(page: Page, entries: Sequence[Entry]) -> str:
@@ -49,7 +55,7 @@ def contents(entries: Sequence[Entry], page: str = "") -> str:
 
 def index(found: dict[Page, list[Entry]]) -> str:
     """The index of `nn`: all names by pages."""
-    links = "\n".join(Path(page.path).stem for page in NN)
+    links = "\n".join([*(Path(page.path).stem for page in NN), "functional"])
     parts = [
         "# Networks: `texpr.nn`",
         filled(
@@ -63,4 +69,5 @@ def index(found: dict[Page, list[Entry]]) -> str:
         name = Path(page.path).name
         entries = sorted(found[page], key=lambda e: e.short.lower())
         parts += [f"## [{page.title}]({name})", contents(entries, name)]
+    parts += ["## [Functions](functional.md)", "`texpr.nn.functional`, with the names of torch."]
     return "\n\n".join(parts) + "\n"

@@ -136,3 +136,25 @@ def test_memory_is_that_of_a_chunk():
     chunked = intermediates(1024, 128)
     assert chunked < logits / 2 and intermediates(1024, 1024) > logits
     assert intermediates(2048, 128) < chunked + logits / 4, "more rows take no more chunks at once"
+
+
+def test_places_and_probabilities():
+    """Arguments as torch has them: losses of several places, targets that are probabilities."""
+    random = np.random.default_rng(0)
+    loss = nn.LinearCrossEntropyLoss(5, 3, out_features=(2, 4), ignore_index=None, dtype="f64", bias=True)
+    x, target = random.standard_normal((6, 5)), random.integers(0, 3, (6, 2, 4))
+    w, b = loss.linear.weight.numpy(), loss.linear.bias.numpy()
+    logits = (x @ w.T + b).reshape(6, 3, 2, 4)
+    assert loss(x, target) == pytest.approx(nn.CrossEntropyLoss()(logits, target))
+    flat = nn.LinearCrossEntropyLoss(5, 3, dtype="f64", reduction="none")
+    shares = random.dirichlet(np.ones(3), (2, 6))
+    logits = np.stack([x, x]) @ flat.linear.weight.numpy().T
+    expected = -(shares * (logits - np.log(np.exp(logits).sum(-1, keepdims=True)))).sum(-1)
+    np.testing.assert_allclose(flat(np.stack([x, x]), shares), expected, rtol=1e-10)
+
+
+def test_torchs_options():
+    class Options:
+        batch_chunk_size = 2
+
+    assert nn.LinearCrossEntropyLoss(5, 3, options=Options(), device="cpu").chunk == 2

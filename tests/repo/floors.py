@@ -74,7 +74,7 @@ SUB_FLOORS: dict[str, list[set[str]]] = {
         {"modules", "optim"},
         {"losses", "metrics", "checkpoint"},
         {"utils", "training", "pretrained"},
-        {"export", "sklearn"},
+        {"export", "functional", "sklearn"},
     ],
 }
 """Folders and files of a part, bottom first: each imports only from those before it, in type

@@ -15,7 +15,7 @@ from texpr.support.late import offer_late
 from texpr.support.suggest import suggest_names
 
 if TYPE_CHECKING:
-    from texpr.nn import data, init, metrics, optim, sklearn, utils
+    from texpr.nn import data, functional, init, metrics, optim, sklearn, utils
     from texpr.nn.checkpoint import save
     from texpr.nn.core.module import Module
     from texpr.nn.core.parameter import Buffer, Parameter
@@ -334,6 +334,7 @@ __all__ = [
     "callbacks",
     "data",
     "export",
+    "functional",
     "init",
     "load",
     "manual_seed",
@@ -350,8 +351,7 @@ _ABSENT = {
     **dict.fromkeys(
         ("DataParallel", "DistributedDataParallel", "parallel"), "nn.Trainer(comm=) trains on several ranks"
     ),
-    "functional": "functions of tensors are the operators of texpr.ops",
-    "F": "functions of tensors are the operators of texpr.ops",
+    "F": "write `from texpr.nn import functional as F`",
     **dict.fromkeys(("Checkpoint", "CSVLog", "TensorBoard"), "callbacks are in nn.callbacks"),
     "CrossMapLRN2d": "LocalResponseNorm is the same",
     "NLLLoss2d": "NLLLoss takes images too",

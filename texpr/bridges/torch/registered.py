@@ -39,10 +39,10 @@ _QUALIFIED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*::[A-Za-z_][A-Za-z0-9_]*")
 _OF_TORCH = ("aten", "prim", "prims", "torch")
 _NO_CONSTANTS: Mapping[str, object] = {}
 
-_compiling = torch.compiler.is_compiling
+_compiling = torch.compiler.is_dynamo_compiling
+"""True while Dynamo reads a call. `torch.export` without Dynamo has a dispatch mode instead."""
 _grad_enabled = torch.is_grad_enabled
 _threads = torch.get_num_threads
-_pool_threads = native_library.threads
 
 
 class TorchOp:
@@ -64,7 +64,6 @@ class TorchOp:
         self._gradients: dict[tuple[str, ...], TorchOp] = {}
         self._tangents: dict[tuple[str, ...], TorchOp] = {}
         self._mapped: dict[tuple[int | None, ...], TorchOp] = {}
-        self._latest: tuple[Any, Any, Callable[..., Any]] = (None, None, lambda address: None)
         self.overload = define(self)
 
     def __call__(self, *tensors: torch.Tensor | None, **options: Any) -> Any:
@@ -79,40 +78,10 @@ class TorchOp:
         if _compiling():
             return self.overload(*tensors, **options)
         if not options:
-            found = self._served_one(tensors[0]) if self._count == 1 else self._served(tensors)
+            found = self._served(tensors)
             if found is not None:
                 return found
         return self._general(tensors, options)
-
-    def _served_one(self, t: torch.Tensor | None) -> Any:
-        """`_served` for operators of one input, written out, `nobody_watches` too: it takes less time."""
-        if (
-            forward_ad._current_level >= 0
-            or dispatch_modes()
-            or transform() is not None
-            or is_tracing()
-            or type(t) not in PLAIN
-            or not t.is_cpu  # type: ignore[union-attr]
-            or not t.is_contiguous()  # type: ignore[union-attr]
-            or t.is_neg()  # type: ignore[union-attr]
-        ):
-            return None
-        if t.requires_grad and _grad_enabled():  # type: ignore[union-attr]
-            return Differentiable.apply(self, _NO_CONSTANTS, t)
-        shape, dtype, at = self._latest
-        if t.shape != shape or t.dtype is not dtype:  # type: ignore[union-attr]
-            found = self._calls.get((t.shape, t.dtype))  # type: ignore[union-attr]
-            if found is None or found.at is None:
-                return None
-            at = found.at
-            self._latest = t.shape, t.dtype, at  # type: ignore[union-attr]
-        try:
-            address = t.data_ptr()  # type: ignore[union-attr]
-        except RuntimeError:  # as below
-            return None
-        if _threads() != _pool_threads():
-            tensor_memory.follow_torchs_threads()
-        return at(address)
 
     def _served(self, tensors: Tensors) -> Any:
         """The results where tensors are plain and a kernel for them is there, which is the way that
@@ -138,7 +107,7 @@ class TorchOp:
         call = self._calls.get(tuple(key))
         if call is None or call.at is None:
             return None
-        if _threads() != _pool_threads():
+        if _threads() != native_library.pool_threads:
             tensor_memory.follow_torchs_threads()
         return call.at(*addresses)
 
@@ -160,7 +129,7 @@ class TorchOp:
         several.
         """
         if not constants:
-            found = self._served_one(tensors[0]) if self._count == 1 else self._served(tensors)
+            found = self._served(tensors)
             if found is not None:
                 return found
         key: list[object] = []
@@ -168,7 +137,7 @@ class TorchOp:
             key += (None,) if t is None else (t.shape, t.dtype)
         key += [(n, type(v), str(v)) for n, v in constants.items()]
         call = self._calls.get(tuple(key)) or self._bind(tuple(key), tensors, constants)
-        if _threads() != _pool_threads():
+        if _threads() != native_library.pool_threads:
             tensor_memory.follow_torchs_threads()
         return call(tensors)
 
@@ -310,6 +279,46 @@ class TorchOp:
         return register, (self.operator, self.qualname)
 
 
+class OneInputTorchOp(TorchOp):
+    """An operator of one input. A call of a thousand floats costs as much as its checks, so they are
+    written out here, `nobody_watches` too, and the kernel of the latest shape is kept.
+    """
+
+    _latest: tuple[Any, Any, Callable[[int], Any]] = (None, None, lambda address: None)
+
+    def __call__(self, tensor: Any = None, *more: Any, **options: Any) -> Any:
+        if (
+            more
+            or options
+            or _compiling()
+            or forward_ad._current_level >= 0
+            or dispatch_modes()
+            or transform() is not None
+            or is_tracing()
+            or type(tensor) not in PLAIN
+            or not tensor.is_cpu
+            or not tensor.is_contiguous()
+            or tensor.is_neg()
+        ):
+            return super().__call__(*(() if tensor is None else (tensor,)), *more, **options)
+        if tensor.requires_grad and _grad_enabled():
+            return Differentiable.apply(self, _NO_CONSTANTS, tensor)
+        shape, dtype, at = self._latest
+        if tensor.shape != shape or tensor.dtype is not dtype:
+            found = self._calls.get((tensor.shape, tensor.dtype))
+            if found is None or found.at is None:
+                return super().__call__(tensor)
+            at = found.at
+            self._latest = tensor.shape, tensor.dtype, at
+        try:
+            address = tensor.data_ptr()
+        except RuntimeError:  # a tensor without memory of its own: sparse, or left by a transformation
+            return super().__call__(tensor)
+        if _threads() != native_library.pool_threads:
+            tensor_memory.follow_torchs_threads()
+        return at(address)
+
+
 _registered: dict[str, TorchOp] = {}
 
 
@@ -326,7 +335,8 @@ def register(operator: Op, name: str | None) -> TorchOp:
             code="name",
             help="give this one its own name: tx.torch.op(op, name=...)",
         )
-    made = _registered[qualname] = TorchOp(operator, qualname)
+    kind = OneInputTorchOp if len(operator.signature.inputs) == 1 else TorchOp
+    made = _registered[qualname] = kind(operator, qualname)
     return made
 
 

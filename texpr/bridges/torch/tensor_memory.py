@@ -116,5 +116,5 @@ def as_tensor(array: np.ndarray, dtype: DType) -> torch.Tensor:
 def follow_torchs_threads() -> None:
     """Let parallel loops run on as many threads as torch's do."""
     wanted = min(torch.get_num_threads(), native_library.LARGEST_POOL)
-    if wanted != native_library.threads():
+    if wanted != native_library.pool_threads:
         native_library.set_threads(wanted)

@@ -194,7 +194,7 @@ class Module(KnowsArguments):
         given = tuple(map(pytree.argument, inputs)), options
         tensors = list(pytree.leaves(given))
         capture = next((x.capture for x in tensors if isinstance(x, Symbolic)), active_capture.get())
-        if capture is None and any(isinstance(x, Tensor) for x in tensors):
+        if capture is None and any(isinstance(x, Tensor | Variable) for x in tensors):
             return self._call_lazily(tensors, pytree.skeleton(given))
         if capture is None:
             return self._call_on_arrays(tensors, pytree.skeleton(given))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from math import prod
 from typing import Any
@@ -15,6 +16,7 @@ from texpr.graph.capture.checkpoint_regions import ONCE_THERE
 from texpr.ir.dtypes import numpy_dtype
 from texpr.nn.core.argument_checks import number, whole
 from texpr.nn.core.layer_operations import present
+from texpr.nn.losses.classification import CrossEntropyLoss
 from texpr.nn.losses.loss import WeightedLoss, weighed_places, wide
 from texpr.nn.modules.linear import Linear
 from texpr.support.errors import CallError
@@ -55,12 +57,17 @@ class LinearCrossEntropyLoss(WeightedLoss):
         ignore_index: a target that counts for nothing.
         label_smoothing: this share of the target goes to all classes alike.
         chunk: rows of a chunk; as many as give 16 million logits unless given.
+        out_features: extents of places behind the batch that have a loss each. All logits are there at
+            once then, as they are where targets are probabilities.
+        options: torch's `LinearCrossEntropyOptions`, of which `batch_chunk_size` is `chunk`.
+        device: accepted as torch's; `to` moves the loss.
     Shapes:
-        linear.weight: (num_classes, in_features)
-        linear.bias: (num_classes,)
-        input: (..., in_features)
-        target: (...), class numbers of any integer type
-        output: (), or (...) without reduction
+        linear.weight: (num_classes * places, in_features)
+        linear.bias: (num_classes * places,)
+        input: (..., in_features); with places (batch, in_features)
+        target: (..., *out_features), class numbers of any integer type; or (..., num_classes,
+            *out_features), probabilities
+        output: (), or (..., *out_features) without reduction
     Raises:
         CallError: an argument out of its range, a target that is no class, or shapes do not fit.
     Example:
@@ -80,22 +87,31 @@ class LinearCrossEntropyLoss(WeightedLoss):
         *,
         weight: object = None,
         reduction: str = "mean",
-        ignore_index: int = -100,
+        ignore_index: int | None = None,
         label_smoothing: float = 0.0,
         chunk: int | None = None,
-        dtype: object = "f32",
+        out_features: Sequence[int] = (),
+        options: object = None,
+        device: object = None,
+        dtype: object = None,
     ) -> None:
         super().__init__(weight, reduction)
-        self.linear = Linear(in_features, num_classes, bias, dtype=dtype)
-        self.ignore_index = int(ignore_index)
+        self.num_classes = whole("LinearCrossEntropyLoss", "num_classes", num_classes)
+        self.out_features = tuple(whole("LinearCrossEntropyLoss", "out_features", n) for n in out_features)
+        outputs = self.num_classes * prod(self.out_features)
+        self.linear = Linear(in_features, outputs, bias, dtype="f32" if dtype is None else dtype)
+        self.ignore_index = -100 if ignore_index is None else int(ignore_index)
+        chunk = getattr(options, "batch_chunk_size", None) if chunk is None else chunk
         self.label_smoothing = number(
             "LinearCrossEntropyLoss", "label_smoothing", label_smoothing, 0.0, 1.0 + 1e-12
         )
         self.chunk = None if chunk is None else whole("LinearCrossEntropyLoss", "chunk", chunk)
+        if device is not None:
+            self.to(str(device))
 
     def classes(self, shape: tuple[int, ...]) -> int:  # type: ignore[override]
         """Number of classes: that of the linear layer, whatever the shape of the features."""
-        return self.linear.out_features
+        return self.num_classes
 
     def forward(self, input: Any, target: Any) -> Any:
         return self._reduced(input, target, None)
@@ -105,13 +121,17 @@ class LinearCrossEntropyLoss(WeightedLoss):
 
     def _reduced(self, input: Any, target: Any, weight: Any) -> Any:
         places = tuple(input.shape[:-1])
-        if tuple(target.shape) != places or target.dtype.is_float:
+        classes = (self.num_classes,) if target.dtype.is_float else ()
+        if tuple(target.shape) != (*places, *classes, *self.out_features):
             raise CallError(
                 f"LinearCrossEntropyLoss: the targets are {target.dtype}{list(target.shape)}, expected class "
-                f"numbers of shape {list(places)}",
+                f"numbers of shape {[*places, *self.out_features]}, or probabilities of "
+                f"{[*places, self.num_classes, *self.out_features]}",
                 code="shape",
                 help="the input has features on its last axis, and a target for each of the others",
             )
+        if self.out_features or target.dtype.is_float:
+            return self._of_all(input, target, weight)
         rows = prod(places)
         input, target = input.reshape((rows, input.shape[-1])), target.reshape((rows,))
         if weight is not None:
@@ -121,6 +141,27 @@ class LinearCrossEntropyLoss(WeightedLoss):
             return (each if weight is None else each * weight).reshape(places)
         total, count = self._sums(input, target, weight)
         return (total if self.reduction == "sum" else ops.divide(total, count)).astype(input.dtype)
+
+    def _of_all(self, input: Any, target: Any, weight: Any) -> Any:
+        """The loss of logits that are all there at once: of places, or of probabilities."""
+        loss = CrossEntropyLoss(
+            ignore_index=self.ignore_index, reduction=self.reduction, label_smoothing=self.label_smoothing
+        )
+        object.__setattr__(loss, "weight", self.weight)  # this loss's own buffer, on its device
+        places = tuple(input.shape[:-1])
+        if self.out_features and len(places) > 1:
+            raise CallError(
+                f"LinearCrossEntropyLoss: the input has shape {list(input.shape)}, expected two axes with "
+                f"out_features {list(self.out_features)}",
+                code="shape",
+                help="input.reshape(-1, in_features)",
+            )
+        rows = places if len(places) < 2 else (prod(places),)
+        logits = self.linear(input).reshape((*rows, self.num_classes, *self.out_features))
+        if len(places) > 1:
+            target = target.reshape((*rows, self.num_classes))
+        found = loss.forward(logits, target) if weight is None else loss.weighed(logits, target, weight)
+        return found.reshape(places) if len(places) > 1 and self.reduction == "none" else found
 
     def _sums(self, input: Any, target: Any, weight: Any) -> tuple[Any, Any]:
         """The sum of the losses, and what it counts."""

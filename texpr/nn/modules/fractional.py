@@ -107,7 +107,7 @@ class FractionalMaxPool2d(Seeded):
     def _samples(self, x: Any) -> Symbolic:
         """Random numbers that place the windows of each image and channel."""
         if self._random_samples is not None:
-            return x.capture.variable(self._random_samples).astype(x.dtype)
+            return x.capture.variable(self._random_samples).astype(x.dtype)[: x.shape[0]]
         shape = (*x.shape[:2], self.rank)
         return ops.random_uniform(self.next_seed(x.capture), N=prod(shape)).astype(x.dtype).reshape(shape)  # type: ignore[union-attr]
 

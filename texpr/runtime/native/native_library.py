@@ -183,13 +183,14 @@ def set_threads(count: int) -> None:
     """
     with jit.lock:
         _function(_library(), "tx_set_threads", 1)(_checked(count))
-        global _threads
-        _threads = count
+        global pool_threads
+        pool_threads = count
 
 
-_threads = 0
+pool_threads = 0
+"""The number that was set last; 0 before. A call that follows another library's number reads it."""
 
 
 def threads() -> int:
     """Number of threads of parallel loops."""
-    return _threads or _initial_threads()
+    return pool_threads or _initial_threads()
