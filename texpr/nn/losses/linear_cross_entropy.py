@@ -144,9 +144,8 @@ class LinearCrossEntropyLoss(WeightedLoss):
 
     def _of_all(self, input: Any, target: Any, weight: Any) -> Any:
         """The loss of logits that are all there at once: of places, or of probabilities."""
-        loss = CrossEntropyLoss(
-            ignore_index=self.ignore_index, reduction=self.reduction, label_smoothing=self.label_smoothing
-        )
+        loss = CrossEntropyLoss(reduction=self.reduction, label_smoothing=self.label_smoothing)
+        loss.ignore_index = self.ignore_index
         object.__setattr__(loss, "weight", self.weight)  # this loss's own buffer, on its device
         places = tuple(input.shape[:-1])
         if self.out_features and len(places) > 1:
