@@ -186,8 +186,8 @@ COMPLAINTS = {
     "change the running ones; the module, such as nn.BatchNorm2d, keeps them; without them give None",
     "F.batch_norm(X, None, None)": "batch_norm by statistics that are not given; "
     "give running_mean and running_var, or take those of the input",
-    "F.scaled_dot_product_attention(Q, K, V, CAUSAL, is_causal=True)": "attention has attn_mask and is_causal; "
-    "give one of them",
+    "F.scaled_dot_product_attention(Q, K, V, CAUSAL, is_causal=True)": "attention has attn_mask and "
+    "is_causal; give one of them",
     "F.pad(X, (1, 2, 3))": "pad has 3 numbers; two for each axis",
 }
 

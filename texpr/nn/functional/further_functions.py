@@ -197,7 +197,8 @@ class _InstanceNorm(_BatchNorm):
 scaled_dot_product_attention = ModuleFunction(
     "scaled_dot_product_attention",
     _Attention,
-    signature="query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False",
+    signature="query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, "
+    "enable_gqa=False",
 )
 pad = ModuleFunction("pad", _Pad)
 one_hot = ModuleFunction("one_hot", _OneHot)
@@ -206,7 +207,8 @@ embedding = ModuleFunction("embedding", _Embedding)
 batch_norm = ModuleFunction(
     "batch_norm",
     _BatchNorm,
-    signature="input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5",
+    signature="input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, "
+    "eps=1e-5",
 )
 instance_norm = ModuleFunction(
     "instance_norm",
