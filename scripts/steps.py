@@ -69,7 +69,7 @@ scheduling operators and the standard library of
 [Exo](https://github.com/exo-lang/exo/blob/main/src/exo/API_scheduling.py), and of the
 [transform dialect](https://mlir.llvm.org/docs/Dialects/Transform/) of MLIR (`transform.` stands
 before them) where nothing else is said. They were looked up in Halide 21, TVM 0.27, Exo 1.0 and MLIR
-22. Legality differs even where names agree.
+of LLVM 23. Legality differs even where names agree.
 
 | step | Halide | TVM | Exo | MLIR |
 |---|---|---|---|---|
