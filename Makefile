@@ -204,9 +204,9 @@ dist: release-tools
 	$(BIN)/python scripts/dist.py $(if $(SITE),--site $(SITE))
 
 # A part of the suite on each Python that is here, with the newest and the oldest dependencies. Whole, on one:
-#   make matrix ALL=1 PYTHONS=3.13
+#   make matrix ALL=1 PYTHONS=3.13        make matrix BOUNDS=1: which oldest versions have no wheel
 matrix: venv
-	$(BIN)/python scripts/matrix.py $(if $(PYTHONS),--python $(PYTHONS)) $(if $(ALL),--all)
+	$(BIN)/python scripts/matrix.py $(if $(PYTHONS),--python $(PYTHONS)) $(if $(ALL),--all) $(if $(BOUNDS),--bounds)
 
 # Operators inside other frameworks, with their newest and oldest versions:  make bridges ONLY=torch
 bridges: venv

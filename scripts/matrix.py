@@ -4,6 +4,7 @@
     python scripts/matrix.py --all                 # the whole suite
     python scripts/matrix.py --python 3.13 --dependencies oldest --tests tests/onnx
     python scripts/matrix.py --path DIRECTORY      # with the `pythonX.Y` of another directory
+    python scripts/matrix.py --bounds              # oldest versions without a wheel; runs no Python but this
 
 Each run has an environment of its own, with the wheel of this checkout and the group `test` of
 pyproject.toml. A Python that is not here, and one for which a dependency has no wheel, is shown as
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -54,14 +56,14 @@ the parser, arrays, files of weights, ONNX, colours.
 FIRST_WHEELS = {
     "3.13": {
         "numpy": "2.1.0",
-        "islpy": "2025.1",
+        "islpy": "2025.1.2",
         "ml-dtypes": "0.5.0",
         "scikit-learn": "1.6.0",
         "matplotlib": "3.9.2",
     },
     "3.14": {
         "numpy": "2.3.2",
-        "islpy": "2025.2.5",
+        "islpy": "2026.1",
         "ml-dtypes": "0.5.4",
         "scikit-learn": "1.7.2",
         "matplotlib": "3.10.5",
@@ -95,8 +97,11 @@ def main() -> int:
     )
     parser.add_argument("--all", action="store_true", help="the whole suite")
     parser.add_argument("--workers", default="2", help="processes of pytest (default: %(default)s)")
+    parser.add_argument("--bounds", action="store_true", help="check that the oldest versions have wheels")
     parser.add_argument("--logs", type=Path, help="a directory for what pytest prints")
     arguments = parser.parse_args()
+    if arguments.bounds:
+        return print_bounds([python for python in arguments.python if not python.endswith("t")])
     table = Table({"python": "<7", "is": "<8", "dependencies": "<12", "result": "<7", "time": ">6", "": "<"})
     print(table.header(), flush=True)
     failed = False
@@ -219,7 +224,8 @@ def _problem(command: Sequence[str | Path]) -> str:
         return ""
     lines = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("ERROR: ")] or lines[-1:]
-    return errors[-1].removeprefix("ERROR: ") if errors else f"ended with {done.returncode}"
+    told = [line for line in errors if "No matching distribution" in line] or errors  # else the conflict
+    return told[0].removeprefix("ERROR: ") if told else f"ended with {done.returncode}"
 
 
 def _copy(to: Path) -> Path:
@@ -240,6 +246,39 @@ def oldest(python: str) -> dict[str, str]:
     read = [parse(line) for line in [*project["dependencies"], *_group("test"), *extras]]
     bounds = {each.package: bound for each in read if each is not None and (bound := _lower(each))}
     return bounds | {n: v for n, v in FIRST_WHEELS.get(python.rstrip("t"), {}).items() if n in bounds}
+
+
+def print_bounds(pythons: Sequence[str]) -> int:
+    """Print the oldest versions that have no wheel for a Python, with those that have; 1 if there are some.
+
+    pip is asked for each package by itself, as it is for another Python: only that wheels are there is
+    looked at, not that they go together.
+    """
+    needed = {
+        each.package for line in [*_dependencies(), *_group("test")] if (each := parse(line)) is not None
+    }
+    found = False
+    for python in pythons:
+        for name, version in oldest(python).items():
+            if name not in needed:
+                continue
+            command = [sys.executable, "-m", "pip", "install", "-q", "--dry-run", "--ignore-installed"]
+            command += ["--no-deps", "--only-binary=:all:", "--target", "unused", "--python-version", python]
+            done = subprocess.run([*command, f"{name}=={version}"], capture_output=True, text=True)
+            if done.returncode:
+                there = re.search(r"\(from versions: (.*)\)", done.stderr)
+                print(
+                    f"{python}: {name} {version} has no wheel; there are {there[1] if there else 'none'}",
+                    flush=True,
+                )
+                found = True
+    if not found:
+        print(f"every oldest version has a wheel for {', '.join(pythons)}")
+    return int(found)
+
+
+def _dependencies() -> list[str]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
 
 
 def _lower(requirement: Requirement) -> str:

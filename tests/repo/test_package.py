@@ -44,6 +44,22 @@ def test_the_version_is_a_literal():
     assert values == [texpr.__version__]
 
 
+PIP = """import sys
+sys.exit("WARNING: old\\nERROR: Cannot install a==1 and b\\nERROR: ResolutionImpossible: see the page")"""
+ABSENT = PIP.replace("Cannot install a==1 and b", "Could not find a").replace(
+    "ResolutionImpossible", "No matching distribution"
+)
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [("", ""), (PIP, "Cannot install a==1 and b"), (ABSENT, "No matching distribution: see the page")],
+)
+def test_the_matrix_tells_why_an_environment_cannot_be_made(code: str, told: str):
+    problem = runpy.run_path(str(ROOT / "scripts" / "matrix.py"), run_name="matrix")["_problem"]
+    assert problem([sys.executable, "-c", code]) == told
+
+
 def test_classifiers_name_the_pythons_of_the_matrix():
     prefix = "Programming Language :: Python :: 3."
     named = [c.removeprefix(prefix) for c in PROJECT["classifiers"] if c.startswith(prefix)]
