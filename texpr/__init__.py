@@ -2,7 +2,8 @@
 
 A name is imported when it is first used, so that `import texpr` itself takes a few milliseconds.
 Beside the names of `__all__` there are the words of the Python form (`texpr.sum`, `texpr.exp`,
-`texpr.select`, ...; `texpr.lang.python_form.vocabulary`), dtypes by the names that NumPy and torch
+`texpr.select`, ...; `texpr.lang.python_form.vocabulary`), methods of tensors as functions
+(`texpr.mean(x)`, `texpr.matmul(a, b)`; `texpr.graph.lazy.method_functions`), dtypes by the names that NumPy and torch
 give them (`texpr.float32`), and `texpr.gpu`, devices at run time (`texpr.runtime.gpu`).
 """
 
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
         Tensor,
         arange,
         as_tensor,
+        bernoulli,
         cat,
         concat,
         cond,
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
         linspace,
         manual_seed,
         meshgrid,
+        multinomial,
         no_grad,
         ones,
         ones_like,
@@ -126,6 +129,7 @@ __all__ = [
     "Tensor",
     "arange",
     "as_tensor",
+    "bernoulli",
     "cat",
     "check_grad",
     "concat",
@@ -147,6 +151,7 @@ __all__ = [
     "load",
     "manual_seed",
     "meshgrid",
+    "multinomial",
     "no_grad",
     "ones",
     "ones_like",
@@ -184,6 +189,7 @@ _ELSEWHERE = {
             "Tensor",
             "arange",
             "as_tensor",
+            "bernoulli",
             "cat",
             "concat",
             "cond",
@@ -199,6 +205,7 @@ _ELSEWHERE = {
             "linspace",
             "manual_seed",
             "meshgrid",
+            "multinomial",
             "no_grad",
             "ones",
             "ones_like",
@@ -290,6 +297,7 @@ def _found(name: str) -> Any:
         found = import_module("texpr.ir.dtypes").meant_by(name)
     else:
         found = import_module("texpr.lang.python_form.vocabulary").WORDS.get(name)
+        found = found or import_module("texpr.graph.lazy.method_functions").function_named(name)
         if found is None:
             raise import_module("texpr.support.suggest").UnknownName("texpr", name, lambda: _meant(name))
     globals()[name] = found
@@ -299,7 +307,7 @@ def _found(name: str) -> Any:
 def _meant(name: str) -> str:
     """The probable meaning of a name that is not here."""
     elsewhere, operators = import_module("texpr.support.elsewhere").MODULE, import_module("texpr.ops").names()
-    if name in operators or name == "einsum":
+    if name in operators:
         return f"did you mean `texpr.ops.{name}`?"
     public = {*__all__, *_PARTS, *_MODULES, *import_module("texpr.lang.python_form.vocabulary").WORDS}
     return import_module("texpr.support.suggest").did_you_mean(name, public, elsewhere)

@@ -186,3 +186,12 @@ def test_scikit_learn_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPat
     assert str(raised.value) == (
         'error[import]: nn.sklearn needs sklearn.base\n  help: pip install "texpr[sklearn]"'
     )
+
+
+def test_a_builder_without_arguments_is_refused():
+    with pytest.raises(tx.CallError) as caught:
+        nn.sklearn.Classifier(lambda: nn.Linear(2, 2)).fit(np.ones((4, 2)), [0, 1, 0, 1])
+    assert caught.value.message.startswith(
+        "the builder of the network does not take the numbers of features and outputs: "
+    )
+    assert caught.value.help == "module=lambda features, outputs: nn.Sequential(...), or give a module"

@@ -63,7 +63,7 @@ ATTRIBUTES = {
     "nn.callbacks.EarlyStoping": "texpr.nn.training.callbacks has no `EarlyStoping`: did you mean "
     "`EarlyStopping`?",
     "tx.logspace": "texpr has no `logspace`: make it with NumPy: `tx.tensor(np.logspace(...))`",
-    "tx.softmax": "texpr has no `softmax`: did you mean `texpr.ops.softmax`?",
+    "tx.layer_norm": "texpr has no `layer_norm`: did you mean `texpr.ops.layer_norm`?",
     "tx.no_gard": "texpr has no `no_gard`: did you mean `no_grad`?",
     "tx.pmap": "texpr has no `pmap`: did you mean `tx.vmap`?",
     "ops.Softmax": "texpr.ops has no `Softmax`: did you mean `softmax`?",

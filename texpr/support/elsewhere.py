@@ -42,7 +42,6 @@ MODULE = {
         "compile",
         "optimize",
         "script",
-        "trace",
     ),
     **said(
         'an operator is made of equations: `tx.op("op f(X: f32[N]) -> Y: f32[N] { Y[i] = 2 * X[i] }")`',
@@ -64,8 +63,12 @@ MODULE = {
     **said(
         "`tx.grad(f)` is the gradient of an operator; `x.backward()` that of a loss",
         "value_and_grad",
-        "autograd",
         "GradientTape",
+    ),
+    **said(
+        "operators derive their gradients, `tx.register_vjp(name, f)` is a rule of one's own, and "
+        "`x + (g(x) - x).detach()` has the value of g and the gradient of x",
+        "autograd",
     ),
     **said(
         "`tx.jvp(f)` and `tx.vjp(f)` multiply with Jacobians",
@@ -76,16 +79,7 @@ MODULE = {
         "linearize",
     ),
     **meant("ops.concat(...)", "concatenate", "hstack", "vstack"),
-    **said(
-        "write `x + x`, or use `ops.add(...)`", "add", "mul", "sub", "div", "subtract", "multiply", "divide"
-    ),
-    **meant("ops.dot(...)", "dot"),
-    **meant("ops.batched_matmul(...)", "bmm"),
-    **meant("ops.matmul(...)", "mm"),
-    **meant("ops.norm2(...)", "norm"),
-    **meant("ops.reduce_mean(...)", "mean"),
-    **meant("ops.reduce_std(...)", "std"),
-    **meant("ops.reduce_var(...)", "var"),
+    **said("write `x + x`, or use `ops.add(...)`", "subtract", "multiply", "divide"),
     **said(
         'dtypes have names, as text or as `tx.float32`: `tx.tensor(data, dtype="f32")`',
         "dtype",
@@ -112,9 +106,6 @@ MODULE = {
         "lax",
     ),
     **said("it is a part of `texpr.nn`", "optim", "utils", "init"),
-    **meant("x.transpose(...)", "transpose", "permute"),
-    **meant("x.reshape(...)", "reshape"),
-    **meant("x.squeeze(...)", "squeeze"),
     **said("`with tx.options(threads=4):` says how many threads", "set_num_threads"),
     **meant("x.realize()", "block_until_ready"),
     **meant("tx.from_dlpack(...)", "from_torch"),

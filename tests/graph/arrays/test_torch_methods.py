@@ -214,8 +214,8 @@ def test_operators_of_the_library_pass_gradients_to_parameters():
 
 
 COMPLAINTS = {
-    "m.max(dim=1)": "torch's max over `dim` gives two tensors; x.amax(dim=1) is the largest, "
-    "x.argmax(dim=1) its place; x.max(axis=1) is NumPy's",
+    "m.sort(dim=1, keepdim=True)": "sort has no `keepdim`; ",
+    "m.max(dim=1, axis=1)": "max has `dim` and `axis`, which are one argument; ",
     "m.std(dim=1)": "std over `dim` without `correction`: torch divides by n - 1, NumPy by n; "
     "x.std(dim=0, correction=1), or x.std(axis=0)",
     "m.sum(dim=1, axis=1)": "sum has `dim` and `axis`, which are one argument; ",
@@ -256,6 +256,29 @@ def test_complaints(text: str):
     with pytest.raises(tx.CallError) as e:
         eval(text, {"m": tx.tensor(M), "a": tx.tensor(A)})
     assert f"{e.value.message}; {e.value.help}" == COMPLAINTS[text]
+
+
+def test_extremes_and_orders_over_dim_are_values_and_places():
+    """As torch has them: the gradient goes to the first of equal elements alone."""
+    t = tx.tensor(np.float32([[1, 5, 2], [7, 0, 7]]), requires_grad=True)
+    values, places = t.max(dim=1)
+    assert values.tolist() == [5, 7] and places.tolist() == [1, 0]
+    values.sum().backward()
+    assert t.grad.tolist() == [[0, 1, 0], [1, 0, 0]]
+    assert t.min(dim=0, keepdim=True).values.tolist() == [[1, 0, 2]]
+    assert t.sort(dim=1, descending=True).indices.tolist() == [[1, 2, 0], [0, 2, 1]]
+    assert nn.Parameter(M).max(dim=0).indices.tolist() == M.argmax(0).tolist()
+    assert tx.jit(lambda a: a.min(dim=1).indices)(M).tolist() == M.argmin(1).tolist()
+    assert isinstance(t.max(axis=1), tx.Tensor)  # NumPy's
+
+
+def test_methods_as_functions():
+    m = tx.tensor(M)
+    assert np.allclose(tx.mean(m, dim=1), M.mean(1)) and tx.mean(M).shape == ()
+    assert np.allclose(tx.matmul(m, M.T), M @ M.T, atol=1e-6) and tx.topk(m, 2).values.shape == (2, 2)
+    assert np.allclose(tx.einsum("ij,kj->ik", m, m), M @ M.T, atol=1e-6)
+    assert tx.sort(m, dim=1).indices.tolist() == M.argsort(1).tolist() and tx.allclose(m, M)
+    assert tx.softmax(nn.Parameter(M), dim=1).requires_grad and tx.mean.__name__ == "mean"
 
 
 def test_in_traced_functions():

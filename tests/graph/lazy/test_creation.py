@@ -83,6 +83,12 @@ def test_draws():
     assert str(n.dtype) == "i64" and sorted(set(n.tolist())) == [2, 3, 4]
     assert tx.randint(3, (4,), seed=0).shape == (4,) and tx.randint(3).shape == ()
     assert sorted(tx.randperm(9, seed=1).tolist()) == list(range(9))
+    assert tx.bernoulli(np.float32([0, 1, 1])).tolist() == [0, 1, 1]
+    assert abs(tx.bernoulli(np.full(4000, 0.25), seed=0).mean().item() - 0.25) < 0.03
+    assert tx.multinomial([[0.0, 1.0], [2.0, 0.0]], 3, replacement=True).tolist() == [[1] * 3, [0] * 3]
+    counts = np.bincount(tx.multinomial([1.0, 3.0], 4000, True, seed=0).numpy())
+    assert abs(counts[1] / 4000 - 0.75) < 0.03
+    assert sorted(tx.multinomial([1.0, 2.0, 1.0], 3).tolist()) == [0, 1, 2]
     for like, draw in ((tx.rand_like, tx.rand), (tx.randn_like, tx.randn)):
         x = tx.zeros(2, 3, dtype="f64")
         assert like(x, seed=1).equal(draw(2, 3, seed=1, dtype="f64")) and like(x).shape == (2, 3)
@@ -96,6 +102,10 @@ COMPLAINTS = {
     "tx.eye(-1)": "the shape (-1, -1) is not made of integers of at least 0; tx.zeros(2, 3), or tx.zeros((2, 3))",
     "tx.linspace(0, 1, -1)": "the shape (-1,) is not made of integers of at least 0; tx.zeros(2, 3), or "
     "tx.zeros((2, 3))",
+    "tx.multinomial([-1.0, 2.0], 1)": "a weight is below 0 or not finite; "
+    "x.sigmoid(), or x.softmax(-1), gives probabilities",
+    "tx.multinomial([0.0, 2.0], 2)": "2 samples of fewer places above 0; replacement=True",
+    "tx.bernoulli([2.0])": "an element is no probability; x.sigmoid(), or x.softmax(-1), gives probabilities",
     "tx.randperm(-1)": "the shape (-1,) is not made of integers of at least 0; tx.zeros(2, 3), or tx.zeros((2, 3))",
     "tx.full((2,), 'a')": "the value 'a' is no real number; tx.full((2, 3), 0.5)",
     "tx.full_like(X, 1j)": "the value 1j is no real number; tx.full((2, 3), 0.5)",

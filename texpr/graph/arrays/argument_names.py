@@ -8,12 +8,8 @@ from typing import Any
 from texpr.support.errors import CallError
 
 NUMPY_NAMES = {"dim": "axis", "keepdim": "keepdims", "correction": "ddof", "unbiased": "ddof"}
-_DIFFER = {
-    "max": "x.amax(dim=1) is the largest, x.argmax(dim=1) its place; x.max(axis=1) is NumPy's",
-    "sort": "x.sort(axis=1) gives the elements in order, x.argsort(dim=1) their places",
-    "min": "x.amin(dim=1) is the smallest, x.argmin(dim=1) its place; x.min(axis=1) is NumPy's",
-}
-"""Methods that return something else in torch, if `dim` is given."""
+PAIRS = ("max", "min", "sort")
+"""Methods that return values and places in torch, if `dim` is given."""
 _DIVISORS = ("var", "std")
 
 
@@ -31,13 +27,11 @@ def with_numpy_names(name: str, options: dict[str, Any], given: frozenset[str]) 
         name: of the method.
         given: what `numpy_arguments` says of it.
     Raises:
-        CallError: an argument is given under both names; torch's method means something else.
+        CallError: an argument is given under both names; the divisor of torch is another one.
     """
     named = given.intersection(options)
     if not named:
         return options
-    if "dim" in named and name in _DIFFER:
-        raise CallError(f"torch's {name} over `dim` gives two tensors", code="arguments", help=_DIFFER[name])
     if "dim" in named and name in _DIVISORS and not {"correction", "ddof", "unbiased"} & options.keys():
         raise CallError(
             f"{name} over `dim` without `correction`: torch divides by n - 1, NumPy by n",

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from texpr.graph.arrays.argument_names import numpy_arguments, with_numpy_names
+from texpr.graph.arrays.argument_names import PAIRS, numpy_arguments, with_numpy_names
 from texpr.support.suggest import known_arguments
 from texpr.support.tracebacks import forwards, hide_frames
 
@@ -23,6 +23,8 @@ def recorded(method: Method) -> Method:
     def call(self: Any, *args: Any, **options: Any) -> Any:
         try:
             if options and renamed:
+                if "dim" in options and "axis" not in options and name in PAIRS:
+                    return self._values_and_places(name, *args, **options)
                 options = with_numpy_names(name, options, renamed)
             return self.recorded_call(known, args, options)
         except Exception as error:
@@ -51,6 +53,7 @@ class Recorded:
     """Base of classes with such methods: they are run."""
 
     __slots__ = ()
+    _values_and_places: Callable[..., Any]
 
     def recorded_call(self, method: Callable[..., Any], args: tuple, options: dict[str, Any]) -> Any:
         """A call of a method that is `recorded`."""

@@ -39,6 +39,33 @@ class SortingMethods:
         operator = ops.sort_descending if descending else ops.sort
         return _along(operator, _comparable(self), axis).astype(self.dtype)
 
+    def _values_and_places(
+        self: Array,
+        name: str,
+        *,
+        dim: int,
+        keepdim: bool = False,
+        descending: bool = False,
+        stable: bool = True,
+    ) -> Values[Array]:
+        """`max`, `min` and `sort` over `dim`, as torch has them: values, and their places.
+
+        Raises:
+            CallError: an axis that is not there; `keepdim` of an order, `descending` of an extreme.
+        """
+        (axis,) = array_functions.axes_of(dim, len(self.shape))
+        if keepdim if name == "sort" else descending:
+            raise CallError(
+                f"{name} has no `{'keepdim' if name == 'sort' else 'descending'}`", code="arguments"
+            )
+        if name == "sort":
+            places = self.argsort(axis, descending)
+            return Values(ops.gather(self, places, axis=axis), places)
+        largest = (self.argmax if name == "max" else self.argmin)(axis)
+        places = largest.expand_dims(axis)
+        values = ops.gather(self, places, axis=axis)
+        return Values(values, places) if keepdim else Values(values.squeeze(axis), largest)
+
     @recorded
     def topk(self: Array, k: int, axis: int = -1, largest: bool = True) -> Values[Array]:
         """The k largest or smallest elements along an axis, in order, and their places.

@@ -37,7 +37,17 @@ from texpr.graph.lazy.gradient_modes import enable_grad, no_grad, set_grad_enabl
 from texpr.graph.lazy.jit_function import Jitted, jit
 from texpr.graph.lazy.lazy_tensor import Tensor
 from texpr.graph.lazy.making import as_tensor, from_dlpack, tensor
-from texpr.graph.lazy.random_numbers import manual_seed, rand, rand_like, randint, randn, randn_like, randperm
+from texpr.graph.lazy.random_numbers import (
+    bernoulli,
+    manual_seed,
+    multinomial,
+    rand,
+    rand_like,
+    randint,
+    randn,
+    randn_like,
+    randperm,
+)
 from texpr.graph.lazy.vmap import vmap
 
 if TYPE_CHECKING:
@@ -54,6 +64,7 @@ __all__ = [
     "Tensor",
     "arange",
     "as_tensor",
+    "bernoulli",
     "cat",
     "concat",
     "cond",
@@ -69,6 +80,7 @@ __all__ = [
     "linspace",
     "manual_seed",
     "meshgrid",
+    "multinomial",
     "no_grad",
     "ones",
     "ones_like",

@@ -15,7 +15,7 @@ from texpr.graph.arrays.promotion import named
 from texpr.graph.arrays.recording import active_capture
 from texpr.graph.lazy.creation import extents, like
 from texpr.graph.lazy.lazy_tensor import Tensor
-from texpr.graph.lazy.making import of_bits
+from texpr.graph.lazy.making import of_bits, tensor
 from texpr.ir.dtypes import stored
 from texpr.support.errors import CallError
 from texpr.support.options import current
@@ -207,6 +207,67 @@ def randperm(n: int, *, seed: int | None = None, device: str | None = None) -> T
     """
     drawn = _source(seed).permutation(*extents((n,))).astype(np.int64)
     return of_bits(drawn, named("i64"), False, current().device if device is None else device)
+
+
+@boundary
+def bernoulli(input: Any, *, seed: int | None = None) -> Tensor:
+    """1 with the probability that an element is, else 0, in its dtype. The probabilities are computed now.
+
+    Raises:
+        CallError: no probabilities, no seed, or a call in a traced function.
+    Example:
+        >>> tx.bernoulli(tx.tensor([0.0, 1.0], dtype="f32"))
+        tensor([0., 1.], f32[2])
+    """
+    source, p = _source(seed), tensor(input).detach()
+    values = _probabilities(p, 1.0)
+    return tensor((source.random(values.shape) < values).astype("f8")).astype(p.dtype)
+
+
+@boundary
+def multinomial(
+    input: Any, num_samples: int, replacement: bool = False, *, seed: int | None = None
+) -> Tensor:
+    """Places of the last axis, drawn with probabilities that are proportional to the elements: i64. These
+    are computed now.
+
+    Args:
+        num_samples: how many of each row.
+        replacement: a place may come again.
+    Shapes:
+        input: (classes,) or (rows, classes)
+        output: (num_samples,) or (rows, num_samples)
+    Raises:
+        CallError: no weights, fewer places above 0 than samples, no seed, or a call in a traced function.
+    Example:
+        >>> tx.multinomial(tx.tensor([[0.0, 1.0], [2.0, 0.0]]), 1).tolist()
+        [[1], [0]]
+    """
+    source, values = _source(seed), _probabilities(tensor(input).detach(), np.inf)
+    if values.ndim not in (1, 2) or not (values.sum(-1) > 0).all():
+        raise CallError(
+            f"weights of shape {list(values.shape)}, expected one or two axes and a sum above 0",
+            code="arguments",
+            help="tx.multinomial(logits.softmax(-1), 1)",
+        )
+    if not replacement and ((values > 0).sum(-1) < num_samples).any():
+        raise CallError(
+            f"{num_samples} samples of fewer places above 0", code="arguments", help="replacement=True"
+        )
+    rows = np.atleast_2d(values)
+    drawn = [source.choice(len(r), num_samples, replacement, r / r.sum()) for r in rows]
+    return tensor(np.asarray(drawn, np.int64).reshape((*values.shape[:-1], num_samples)))
+
+
+def _probabilities(p: Tensor, most: float) -> np.ndarray:
+    values = p.astype("f64").numpy()
+    if not ((values >= 0) & (values <= most)).all() or not np.isfinite(values).all():
+        raise CallError(
+            "an element is no probability" if most == 1 else "a weight is below 0 or not finite",
+            code="arguments",
+            help="x.sigmoid(), or x.softmax(-1), gives probabilities",
+        )
+    return values
 
 
 def _source(seed: int | None) -> np.random.Generator:

@@ -12,7 +12,14 @@ from texpr.support.suggest import suggest_names
 if TYPE_CHECKING:
     from texpr.nn.data.buckets import PadToBuckets, bucket_bounds
     from texpr.nn.data.data_loader import DataLoader, default_collate
-    from texpr.nn.data.datasets import ConcatDataset, Dataset, Subset, TensorDataset, random_split
+    from texpr.nn.data.datasets import (
+        ConcatDataset,
+        Dataset,
+        IterableDataset,
+        Subset,
+        TensorDataset,
+        random_split,
+    )
     from texpr.nn.data.samplers import (
         BatchSampler,
         GroupedBatchSampler,
@@ -28,6 +35,7 @@ __all__ = [
     "DataLoader",
     "Dataset",
     "GroupedBatchSampler",
+    "IterableDataset",
     "LengthBatchSampler",
     "PadToBuckets",
     "Sampler",

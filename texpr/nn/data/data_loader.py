@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from texpr.graph.lazy import Tensor, as_tensor
 from texpr.nn.core.argument_checks import whole
-from texpr.nn.data.datasets import TensorDataset
+from texpr.nn.data.datasets import IterableDataset, TensorDataset
 from texpr.nn.data.samplers import batches_of, order_of
 from texpr.nn.data.sharding import Shard
 from texpr.support.errors import CallError, CheckpointError
@@ -38,8 +39,8 @@ class DataLoader:
     a loader may go on with another number of ranks.
 
     Args:
-        dataset: has a length and gives examples by their numbers; an example is an array, a number,
-            or a tuple, list or dict of them.
+        dataset: has a length and gives examples by their numbers, or an `nn.data.IterableDataset`; an
+            example is an array, a number, or a tuple, list or dict of them.
         batch_size: examples per batch.
         shuffle: another order in every epoch, or that of the data set.
         num_workers: threads that fetch batches ahead; 0 fetches each when it is asked for.
@@ -80,11 +81,18 @@ class DataLoader:
         batch_sampler: Any = None,
         shard: Any = None,
     ) -> None:
-        if not hasattr(dataset, "__getitem__") or not hasattr(dataset, "__len__"):
+        self._is_stream = isinstance(dataset, IterableDataset)
+        if self._is_stream and (shuffle or num_workers or sampler or batch_sampler or shard is not None):
+            raise CallError(
+                f"DataLoader: {type(dataset).__name__} gives examples one after the other",
+                code="data",
+                help="leave out shuffle, sampler, num_workers and shard: the data set decides, and may mix",
+            )
+        if not self._is_stream and not (hasattr(dataset, "__getitem__") and hasattr(dataset, "__len__")):
             raise CallError(
                 f"DataLoader: {type(dataset).__name__} has no length or no examples by number",
                 code="data",
-                help="wrap arrays in nn.data.TensorDataset(x, y)",
+                help="wrap arrays in nn.data.TensorDataset(x, y), or derive from nn.data.IterableDataset",
             )
         self.dataset, self.batch_size = dataset, whole("DataLoader", "batch_size", batch_size)
         self.shuffle, self.drop_last = bool(shuffle), bool(drop_last)
@@ -111,7 +119,13 @@ class DataLoader:
         return self.shard.rounds(self.count())
 
     def count(self) -> int:
-        """Number of batches of an epoch, on all ranks."""
+        """Number of batches of an epoch, on all ranks.
+
+        Raises:
+            TypeError: a data set without a length.
+        """
+        if self._is_stream and not hasattr(self.dataset, "__len__"):
+            raise TypeError(f"{type(self.dataset).__name__} has no length, and so the loader has none")
         if self.batch_sampler is not None:
             return len(self.batch_sampler)
         count = len(self.dataset if self.sampler is None else self.sampler)
@@ -123,7 +137,22 @@ class DataLoader:
         if not self._goes_on and self.position:
             self.epoch, self.position = self.epoch + 1, 0
         self._goes_on = False
-        return self._epoch()
+        return self._stream() if self._is_stream else self._epoch()
+
+    def _stream(self) -> Iterator[Any]:
+        """Batches of examples as they come, behind those that were handed out before."""
+        try:
+            examples = islice(iter(self.dataset), self.position * self.batch_size, None)
+            collate = self.collate_fn or default_collate
+            while batch := list(islice(examples, self.batch_size)):
+                if len(batch) < self.batch_size and self.drop_last:
+                    break
+                self.position += 1
+                yield collate(batch)
+        except Exception as error:
+            hide_frames(error)
+            raise
+        self.epoch, self.position = self.epoch + 1, 0
 
     def _epoch(self) -> Iterator[Any]:
         batches, start = self._batches(), self.position
@@ -213,7 +242,7 @@ class DataLoader:
             "seed": self.seed,
             "epoch": self.epoch,
             "position": self.position,
-            "count": len(self.dataset),
+            "count": len(self.dataset) if hasattr(self.dataset, "__len__") else -1,
             "batch_size": self.batch_size,
         }
 
@@ -238,7 +267,7 @@ class DataLoader:
             whole("DataLoader", "epoch", state_dict["epoch"], 0),
         )
         self.position = whole("DataLoader", "position", state_dict["position"], 0)
-        if self.position > self.count():
+        if own["count"] >= 0 and self.position > self.count():
             raise CheckpointError(
                 f"the loader was at batch {self.position}, and has {self.count()}", code="checkpoint"
             )

@@ -37,6 +37,26 @@ class Dataset:
         raise NotImplementedError(f"{type(self).__name__} has no __len__")
 
 
+class IterableDataset:
+    """Base of data sets that give examples one after the other, such as lines of files or a stream.
+
+    A loader takes batches as they come: it has no order of its own (`shuffle`, `sampler`), and goes on
+    from a saved state by reading what it had read. Ranks and threads read no parts of it.
+
+    Raises: nothing of its own.
+    Example:
+        >>> class Count(nn.data.IterableDataset):
+        ...     def __iter__(self):
+        ...         return iter(range(5))
+        >>> [batch.tolist() for batch in nn.data.DataLoader(Count(), batch_size=2)]
+        [[0, 1], [2, 3], [4]]
+    """
+
+    @boundary
+    def __iter__(self) -> Iterator[Any]:
+        raise NotImplementedError(f"{type(self).__name__} has no __iter__")
+
+
 class TensorDataset(Dataset):
     """Arrays whose first axes count the examples: an example is a tuple of their rows. Rows and
     batches of tensors are tensors, those of arrays are arrays.

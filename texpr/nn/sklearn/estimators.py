@@ -6,6 +6,7 @@ The base classes are scikit-learn's, so this module is imported when an estimato
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -98,6 +99,14 @@ class _Estimator(BaseEstimator):
                 )
             return copy.deepcopy(module)
         builder: Builder = perceptron if module is None else module
+        try:
+            inspect.signature(builder).bind(inputs, outputs, **options)
+        except TypeError as error:
+            raise CallError(
+                f"the builder of the network does not take the numbers of features and outputs: {error}",
+                code="arguments",
+                help="module=lambda features, outputs: nn.Sequential(...), or give a module",
+            ) from None
         built = builder(inputs, outputs, **options)
         if not isinstance(built, Module):
             raise CallError(

@@ -259,7 +259,7 @@ class _OfLoader(Batches):
 
 def _about(loader: DataLoader) -> dict[str, int]:
     return {
-        "examples": len(loader.dataset),
+        "examples": loader.state_dict()["count"],  # -1 where a stream does not say
         "batch_size": loader.batch_size,
         "shuffle": int(loader.shuffle),
         "seed": loader.seed,
