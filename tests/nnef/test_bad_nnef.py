@@ -27,10 +27,6 @@ BAD_TENSORS = {
     "rank": (tensor(W, rank=9), "byte 8: 9 axes, the limit is 8"),
     "huge rank": (tensor(W, rank=2**32 - 1), "byte 8: 4,294,967,295 axes, the limit is 8"),
     "type": (tensor(W, kind=9), "byte 48: element type 0x9, which NNEF 1.0 does not have"),
-    "quantized": (
-        tensor(W, kind=3),
-        "byte 48: elements are quantized integers, and quantized tensors are not read",
-    ),
     "bits": (tensor(W, bits=7), "byte 44: 7 bits for an element of type float"),
     "length": (
         tensor(W, length=20),
@@ -67,13 +63,6 @@ def test_tensors_of_another_shape_are_refused(tmp_path):
     with pytest.raises(CheckpointError) as error:
         tx.nnef.load(place)
     assert error.value.message == "the variable has shape [2, 3], its file `w.dat` [3, 2]"
-
-
-def test_quantized_models_are_refused(tmp_path):
-    place = folder(tmp_path / "net", TEXT, {"w": W})
-    (place / "graph.quant").write_text("'w': linear_quantize(min = 0.0, max = 1.0, bits = 8);")
-    with pytest.raises(CheckpointError, match=r"has `graph.quant`: quantized models are not read"):
-        tx.nnef.load(place)
 
 
 def test_links_and_names_that_lead_outside_are_refused(tmp_path):

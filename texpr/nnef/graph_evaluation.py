@@ -4,7 +4,7 @@ language are evaluated on the way, fragments are replaced by what they are defin
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from texpr.graph import Capture, Symbolic
@@ -30,6 +30,7 @@ from texpr.nnef.syntax.graph_tree import (
     Unary,
 )
 from texpr.support.errors import CallError, CheckpointError, Error, ResourceError
+from texpr.support.frozen_dataclass import frozen
 from texpr.support.source import Source, Span
 
 MOST_CALLS = 200_000
@@ -66,20 +67,39 @@ def find(document: Document, name: str) -> Fragment | None:
     return own or declared(STANDARD).get(name) or declared(TRACT).get(name)
 
 
+@frozen
+class Quantization:
+    """A file `graph.quant`.
+
+    Attributes:
+        calls: by the names of tensors, operations that round these; the tensor is not among the arguments.
+    """
+
+    source: Source
+    calls: Mapping[str, Call]
+
+
 class Evaluation:
     """A graph in one capture.
 
     Attributes:
         given: values of `external` and `variable`, by the name that is assigned, and of symbols.
         float_type: the dtype that `scalar` stands for.
+        quantization: of tensors, but for variables: these have the values that are stored.
         tract: the file uses tract's extensions. There filters of `deconv` begin with outputs, and pools
             of maxima never see what is around a tensor.
         fragments: those that were found, by name.
     """
 
     def __init__(
-        self, document: Document, capture: Capture, given: Mapping[str, Value], float_type: DType = F32
+        self,
+        document: Document,
+        capture: Capture,
+        given: Mapping[str, Value],
+        float_type: DType = F32,
+        quantization: Quantization | None = None,
     ) -> None:
+        self.quantization = quantization
         self.document, self.capture, self.given, self.float_type = document, capture, given, float_type
         self.tract = any(words[0] == "tract_registry" for words in document.extensions)
         self.fragments = {f.name: f for f in document.fragments if f.body is not None}
@@ -88,12 +108,16 @@ class Evaluation:
     def results(self) -> list[Value]:
         """The values of the graph's outputs."""
         graph, names, source = self.document.graph, dict(self.given), self.document.source
+        for name in graph.inputs:
+            self._round(name, names)
         for line in graph.body:
             target = line.target
             if isinstance(target, Name) and target.name in self.given:
                 continue
             try:
                 self._body([line], names, source)
+                for part in names_of(target):
+                    self._round(part.name, names)
             except RecursionError:
                 raise ResourceError(
                     "expressions and fragments are nested too deep",
@@ -102,6 +126,16 @@ class Evaluation:
                     help="give parts of the expression names of their own",
                 ) from None
         return [names[n] for n in graph.outputs]
+
+    def _round(self, name: str, names: dict[str, Value]) -> None:
+        """A tensor that `graph.quant` names gets the values that it says."""
+        held = self.quantization
+        if held is None or name not in held.calls:
+            return
+        value, call = names[name], held.calls[name]
+        if not isinstance(value, Symbolic | Known) or not value.dtype.is_float:
+            raise refused(f"`{name}` is no tensor of floats", call, held.source)
+        names[name] = self._call(call, {}, held.source, value)
 
     def _body(self, body: Sequence[Assignment], names: dict[str, Value], source: Source) -> None:
         for line in body:
@@ -197,8 +231,9 @@ class Evaluation:
                 found.append(self.value(node.result, inner, source))
         return self._counted(found, node, source)
 
-    def _call(self, node: Call, names: dict[str, Value], source: Source) -> Any:
-        given = [self.value(n, names, source) for n in node.given]
+    def _call(self, node: Call, names: dict[str, Value], source: Source, *before: Value) -> Any:
+        given = [*before]
+        given += [self.value(n, names, source) for n in node.given]
         named = {k: self.value(n, names, source) for k, n in node.named.items()}
         if node.name in BUILT_IN and node.name not in self.fragments:
             return self._counted(_built_in(node, given, source), node, source)
@@ -348,6 +383,15 @@ def plain(value: Any) -> Any:
             "an attribute must be known when the program is made, and it is computed from data", code="nnef"
         )
     return value
+
+
+def names_of(target: Any) -> Iterator[Name]:
+    """The names on the left of an assignment."""
+    if isinstance(target, Name):
+        yield target
+    else:
+        for part in target.items:
+            yield from names_of(part)
 
 
 def _named(node: Name, names: Mapping[str, Value], source: Source) -> Any:

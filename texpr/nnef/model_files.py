@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from texpr.ir.dtypes import BOOL, DTYPES, I64, DType
-from texpr.nnef.graph_evaluation import BUILT_IN, find, refused
+from texpr.nnef.graph_evaluation import BUILT_IN, Quantization, find, names_of, refused
 from texpr.nnef.graph_values import Known
 from texpr.nnef.model_containers import Container, inside, opened
 from texpr.nnef.operation_table import OPERATIONS
 from texpr.nnef.syntax.graph_parser import MOST_CHARACTERS, parse_document
-from texpr.nnef.syntax.graph_tree import Call, Document, Fragment, Items, Literal, Name, Node
+from texpr.nnef.syntax.graph_tree import Assignment, Call, Document, Fragment, Items, Literal, Name, Node
 from texpr.nnef.tensor_files import HEADER, Header, array_of, read_header
+from texpr.nnef.tensor_quantization import dequantized, read_quantization
 from texpr.support.errors import CheckpointError, ResourceError
 from texpr.support.source import Source
 
@@ -71,6 +72,7 @@ class ModelFiles:
     document: Document
     inputs: dict[str, Declaration] = field(default_factory=dict)
     variables: dict[str, Stored] = field(default_factory=dict)
+    quantization: Quantization | None = None
 
 
 def read_model(path: str | os.PathLike[str]) -> ModelFiles:
@@ -86,15 +88,13 @@ def read_model(path: str | os.PathLike[str]) -> ModelFiles:
     if not graphs:
         raise CheckpointError(f"{files.place} has no file `{GRAPH}`", code="nnef")
     folder = min(graphs, key=len).removesuffix(GRAPH)
-    if files.size(folder + QUANTIZATION) is not None:
-        raise CheckpointError(
-            f"{files.place} has `{QUANTIZATION}`: quantized models are not read",
-            code="nnef",
-            help="export the model without quantization; without that file its tensors are read as floats",
-        )
     document = parse_document(Source(f"{files.place}/{folder}{GRAPH}", _text(files, folder + GRAPH)))
-    _check_operations(document)
     model = ModelFiles(document)
+    if files.size(folder + QUANTIZATION) is not None:
+        source = Source(f"{files.place}/{folder}{QUANTIZATION}", _text(files, folder + QUANTIZATION))
+        known = [n.name for line in document.graph.body for n in names_of(line.target)]
+        model.quantization = read_quantization(document, source, known)
+    _check_operations(model)
     symbols = {w[1] for w in document.extensions if len(w) > 1 and w[0] in ("tract_symbol", "tract_symbols")}
     symbols |= {x for w in document.extensions if len(w) > 2 and w[0] == "tract_symbols" for x in w[2:]}
     asked = list(_declared(document, model, symbols))
@@ -134,11 +134,14 @@ def calls_of(node: Any) -> Iterator[Call]:
             stack += [v for v in inner if isinstance(v, Node)]
 
 
-def _check_operations(document: Document) -> None:
+def _check_operations(model: ModelFiles) -> None:
     """Refuse operations that texpr does not have, all at once, and arguments that they do not take."""
     lacking: dict[str, tuple[int, Call, Source]] = {}
     seen: set[str] = set()
+    document, held = model.document, model.quantization
     stack = [(document.graph.body, document.source)]
+    if held is not None:
+        stack.append(([Assignment(None, call) for call in held.calls.values()], held.source))
     while stack:
         body, source = stack.pop()
         for call in (c for line in body for c in calls_of(line.value)):
@@ -182,7 +185,7 @@ def _declared(
     graph, source = document.graph, document.source
     known: set[str] = set()
     for line in graph.body:
-        for part in _names(line.target):
+        for part in names_of(line.target):
             if part.name in known:
                 raise refused(f"`{part.name}` is defined twice", part, source)
             known.add(part.name)
@@ -206,14 +209,6 @@ def _declared(
                 _extents(given.get("shape"), symbols, call, source), _input_type(call, given, source)
             )
     _check_ends(document, model, known)
-
-
-def _names(target: Any) -> Iterator[Name]:
-    if isinstance(target, Name):
-        yield target
-    else:
-        for part in target.items:
-            yield from _names(part)
 
 
 def _check_ends(document: Document, model: ModelFiles, known: set[str]) -> None:
@@ -268,18 +263,21 @@ def _read_variables(files: Container, folder: str, asked: list[Any], model: Mode
         if files.size(f"{folder}{label}.dat") is None:
             raise refused(f"`{label}.dat`, the file of a variable, is not there", call, source)
     values: dict[str, Stored] = {}
-    for _, label, shape, generic, call in sorted(asked, key=lambda a: files.place_of(f"{folder}{a[1]}.dat")):
+    for name, label, shape, generic, call in sorted(
+        asked, key=lambda a: files.place_of(f"{folder}{a[1]}.dat")
+    ):
         if label not in values:
-            values[label] = Stored(
-                label, _tensor(files, f"{folder}{label}.dat", shape, generic, call, source)
-            )
+            held = _tensor(files, f"{folder}{label}.dat", shape, generic, call, model, name)
+            values[label] = Stored(label, held)
     model.variables = {name: values[label] for name, label, *_ in asked}
 
 
 def _tensor(
-    files: Container, name: str, shape: list[int], generic: str, call: Call, source: Source
+    files: Container, name: str, shape: list[int], generic: str, call: Call, model: ModelFiles, variable: str
 ) -> Known:  # fmt: skip
     held: list[Header] = []
+    source, quantization = model.document.source, model.quantization
+    entry = quantization.calls.get(variable) if quantization is not None else None
 
     def check(start: bytes, size: int) -> None:
         header = read_header(start, size, f"{files.place}/{name}")
@@ -287,12 +285,18 @@ def _tensor(
             raise refused(
                 f"the variable has shape {shape}, its file `{name}` {list(header.shape)}", call, source
             )
+        if header.quantized and entry is None:
+            error = refused(f"its file `{name}` holds quantized integers", call, source)
+            error.help = f"an entry of `{QUANTIZATION}` says what they stand for"
+            raise error
         held.append(header)
 
     data = files.read(name, HEADER.size, check)
     array = array_of(held[0], data)
     if generic == "integer" and array.dtype.kind == "f" or generic == "logical" and array.dtype != np.bool_:
         raise refused(f"a variable of {generic} values, whose file `{name}` has {array.dtype}", call, source)
+    if entry is not None and quantization is not None and array.dtype.kind in "iu":
+        array = dequantized(array, entry, model.document, quantization.source)
     return Known.of(array)
 
 

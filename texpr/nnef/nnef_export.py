@@ -24,9 +24,10 @@ from texpr.nn.core import pytree
 from texpr.nn.core.inputs import as_input
 from texpr.nn.core.program_names import input_names, output_names
 from texpr.nnef.model_containers import inside
-from texpr.nnef.model_files import GRAPH
+from texpr.nnef.model_files import GRAPH, QUANTIZATION
 from texpr.nnef.nnef_model import NnefModel
 from texpr.nnef.tensor_files import file_of
+from texpr.nnef.tensor_quantization import text_of_entries
 from texpr.nnef.writing.graph_lines import GraphLines, Inexpressible, Named, kind_of, text_of
 from texpr.nnef.writing.library_rules import call
 from texpr.support.errors import CallError, CheckpointError
@@ -48,9 +49,9 @@ def save(
     """Write what a module or a function computes as a model in NNEF 1.0.
 
     A model that `load` gave is written with its text as it was and the values that its variables have
-    now. Any other program is captured on the example: its dtypes and shapes count, not its values.
-    Modules are saved as they are after `eval()`. Parameters and buffers are variables under their
-    names.
+    now, quantized ones as floats. Any other program is captured on the example: its dtypes and shapes
+    count, not its values. Modules are saved as they are after `eval()`. Parameters and buffers are
+    variables under their names.
 
     Args:
         model: a module, or a function of tensors.
@@ -69,7 +70,9 @@ def save(
         (1, 2)
     """
     if isinstance(model, NnefModel):
-        _write(Path(path), model._files.document.source.text, _held(model))
+        held = model._activations()
+        quantization = "" if held is None else text_of_entries(held)
+        _write(Path(path), model._files.document.source.text, _held(model), quantization)
         return
     if not callable(model) or example is None:
         raise CallError(
@@ -234,12 +237,14 @@ def _lines(
         )
 
 
-def _write(path: Path, text: str, variables: Mapping[str, np.ndarray]) -> None:
+def _write(path: Path, text: str, variables: Mapping[str, np.ndarray], quantization: str = "") -> None:
     """A folder or an archive, there whole or not at all."""
     bad = [label for label in variables if not inside(label)]
     if bad:
         raise CheckpointError(f"`{bad[0]}` cannot be the name of a file", code="nnef")
     files = {GRAPH: text.encode(), **{f"{n}.dat": file_of(a, n) for n, a in variables.items()}}
+    if quantization:
+        files[QUANTIZATION] = quantization.encode()
     mode = next((m for ending, m in _ARCHIVES.items() if path.name.endswith(ending)), None)
     if mode is not None:
         held = io.BytesIO()

@@ -13,7 +13,7 @@ from texpr.graph import Capture, Symbolic, active_capture
 from texpr.graph.lazy import Tensor
 from texpr.ir.dtypes import F32, DType, from_numpy, numpy_dtype
 from texpr.nn import Buffer, Module, Parameter
-from texpr.nnef.graph_evaluation import Evaluation
+from texpr.nnef.graph_evaluation import Evaluation, Quantization
 from texpr.nnef.graph_values import Known, Value, literal_tensor
 from texpr.nnef.model_files import ModelFiles, read_model
 from texpr.support.errors import CallError
@@ -118,9 +118,19 @@ class NnefModel(Module):
             if name not in names:
                 registry = self._parameters if v.role == "parameter" else self._buffers
                 names[name] = capture.variable(registry[v.label])
-        results = Evaluation(self._files.document, capture, names, self.dtype or F32).results()
+        results = Evaluation(
+            self._files.document, capture, names, self.dtype or F32, self._activations()
+        ).results()
         found = [_result(capture, r) for r in results]
         return found[0] if len(found) == 1 else tuple(found)
+
+    def _activations(self) -> Quantization | None:
+        """Entries of `graph.quant`, but for variables: these are what is trained."""
+        held = self._files.quantization
+        if held is None:
+            return None
+        calls = {n: c for n, c in held.calls.items() if n not in self._files.variables}
+        return Quantization(held.source, calls)
 
     def _extents(self, given: Mapping[str, Any]) -> dict[str, Value]:
         """The values of symbols, by the shapes of inputs.

@@ -28,8 +28,10 @@ _KINDS = (
     "integer",
     "logical",
 )
-_WIDTHS = {FLOAT: (16, 32, 64), UNSIGNED: (8, 16, 32, 64), SIGNED: (8, 16, 32, 64), LOGICAL: (1, 8)}
-_LETTERS = {FLOAT: "f", UNSIGNED: "u", SIGNED: "i"}
+_WIDTHS = {FLOAT: (16, 32, 64), LOGICAL: (1, 8)} | dict.fromkeys(
+    (UNSIGNED, SIGNED, QUANTIZED_UNSIGNED, QUANTIZED), (8, 16, 32, 64)
+)
+_LETTERS = {FLOAT: "f", UNSIGNED: "u", SIGNED: "i", QUANTIZED_UNSIGNED: "u", QUANTIZED: "i"}
 
 
 @frozen
@@ -45,6 +47,11 @@ class Header:
     kind: int
     bits: int
     length: int
+
+    @property
+    def quantized(self) -> bool:
+        """True if integers stand for other numbers."""
+        return self.kind in (QUANTIZED, QUANTIZED_UNSIGNED)
 
     @property
     def dtype(self) -> np.dtype:
@@ -63,8 +70,8 @@ def read_header(data: bytes, size: int, name: str) -> Header:
         CheckpointError: it is no such file, or its sizes do not fit each other.
     """
 
-    def refused(byte: int, message: str, help: str = "") -> CheckpointError:  # noqa: A002
-        return CheckpointError(f"{name}, byte {byte}: {message}", code="nnef", help=help)
+    def refused(byte: int, message: str) -> CheckpointError:
+        return CheckpointError(f"{name}, byte {byte}: {message}", code="nnef")
 
     if size < HEADER.size or len(data) < HEADER.size:
         raise refused(min(size, len(data)), f"the file ends within its header of {HEADER.size} bytes")
@@ -78,10 +85,6 @@ def read_header(data: bytes, size: int, name: str) -> Header:
         raise refused(8, f"{rank:,} axes, the limit is {MOST_AXES}")
     if kind == UNSIGNED and int.from_bytes(reserved[:4], "little"):
         kind = SIGNED  # how the first version of the format said it
-    if kind in (QUANTIZED, QUANTIZED_UNSIGNED):
-        raise refused(
-            48, f"elements are {_KINDS[kind]}s, and quantized tensors are not read", "export floats"
-        )
     if kind >= len(_KINDS):
         raise refused(48, f"element type {kind:#x}, which NNEF 1.0 does not have")
     if bits not in _WIDTHS[kind]:

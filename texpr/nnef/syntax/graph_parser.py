@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from texpr.nnef.syntax.graph_tree import Document, Fragment
+from texpr.nnef.syntax.graph_tree import Call, Document, Fragment
 from texpr.nnef.syntax.text_language import Language
 from texpr.nnef.syntax.tree_builder import TreeBuilder
 from texpr.support.errors import CheckpointError
@@ -45,7 +45,7 @@ _EXPRESSION = {
 _OPERATOR = {"COMPARE", "LOGIC", "PLUS", "MINUS", "TIMES", "POWER", "IN", "LESSTHAN", "MORETHAN"}
 _LANGUAGE = Language(
     grammar="nnef_1.lark",
-    goals=("document", "declarations"),
+    goals=("document", "declarations", "quantization"),
     builder=TreeBuilder,
     error=CheckpointError,
     code="nnef",
@@ -70,6 +70,16 @@ def parse_document(source: Source) -> Document:
     for fragment in document.fragments:
         fragment.source = source
     return document
+
+
+def parse_quantization(source: Source) -> list[tuple[str, Call]]:
+    """The entries of a file `graph.quant`: names of tensors, and calls without these.
+
+    Raises:
+        CheckpointError: it is no such file, with the place.
+        ResourceError: it is longer than the limit.
+    """
+    return _LANGUAGE.parse(source, "quantization")
 
 
 def parse_declarations(source: Source) -> list[Fragment]:

@@ -190,6 +190,10 @@ class TreeBuilder(TextBuilder):
         """An argument by name."""
         return Pair((name, value))
 
+    def entry(self, label: Token, _: Token, *parts: Any) -> Any:
+        """A line of `graph.quant`."""
+        return Pair((str(label[1:-1]), self.call(*parts[:-1])))
+
     def call(self, name: Token, _: Token, arguments: list[Any], last: Token) -> Call:
         """A call of an operation."""
         word, kind = str(name).partition("<")[::2]

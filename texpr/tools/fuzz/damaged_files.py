@@ -115,13 +115,14 @@ def _read_with_data(path: Path) -> object:
 
 
 def _graph() -> bytes:
-    """A model of NNEF."""
+    """A model of NNEF with a quantized result."""
     from texpr import nnef
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "m.tar"
-        nnef.save(_network(), path, np.zeros((1, 4), np.float32))
-        return path.read_bytes()
+        nnef.save(_network(), path, np.zeros((1, 4), np.float32), outputs=["y"])
+        quantized = b'"y": linear_quantize(min = -2.0, max = [1.5], bits = 8);\n'
+        return _joined("tar", {**_parts("tar", path.read_bytes()), "graph.quant": quantized})
 
 
 def _read_graph(path: Path) -> object:
@@ -296,7 +297,7 @@ def _damaged(r: Random, file: str, data: bytes) -> bytes:
 
 def _with_part(r: Random, kind: str, data: bytes) -> bytes:
     parts = _parts(kind, data)
-    name = r.choice(sorted(parts, key=lambda n: len(parts[n]))[-3:])
+    name = r.choice(sorted(parts, key=lambda n: len(parts[n]))[-4:])
     return _joined(kind, {**parts, name: _damaged(r, name, parts[name])})
 
 
