@@ -50,8 +50,8 @@ def _check(document: Document, call: Call, source: Source) -> None:
     fragment = find(document, call.name)
     if fragment is None:
         raise refused(f"there is no operation `{call.name}`", call, source)
-    first, *rest = fragment.parameters or [None]
-    if first is None or not first.takes_tensor or len(fragment.results) != 1:
+    first, rest = fragment.parameters[:1], fragment.parameters[1:]
+    if not first or not first[0].takes_tensor or len(fragment.results) != 1:
         raise refused(f"`{call.name}` does not make one tensor of one", call, source)
     if call.given:
         raise refused("arguments are given by name, and the tensor itself is not given", call, source)
