@@ -115,7 +115,9 @@ REFUSED = {
     "`linear_quantize` has no parameter `x`; it has min, max, bits": STATED.replace("min", "x = 1.0, min"),
     "`linear_quantize` has no parameter `size`; it has min, max, bits": STATED.replace("bits", "size"),
     "`linear_quantize` needs `max`": "'w': linear_quantize(min = 0.0, bits = 8);",
-    "integers of `logarithmic_quantize` are not read; export floats": "'w': logarithmic_quantize(max = 1.0, bits = 8);",
+    "integers of `logarithmic_quantize` are not read; export floats": (
+        "'w': logarithmic_quantize(max = 1.0, bits = 8);"
+    ),
     "arguments are numbers, or one for each place of the first axis of [3, 4]": STATED.replace(
         "-1.0", "[0.0, 0.0]"
     ),
@@ -144,7 +146,8 @@ def test_quantized_integers_need_an_entry(tmp_path):
 
 
 def test_integers_are_not_rounded(tmp_path):
-    found = model(tmp_path / "net", "'y': linear_quantize(min = 0.0, max = 1.0, bits = 8);", np.ones((3, 4), "f4"),
-                  NET.replace("y = z + 1.0;", "y = argmax_reduce(z, axes = [1]);"))  # fmt: skip
+    text = NET.replace("y = z + 1.0;", "y = argmax_reduce(z, axes = [1]);")
+    entries = "'y': linear_quantize(min = 0.0, max = 1.0, bits = 8);"
+    found = model(tmp_path / "net", entries, np.ones((3, 4), "f4"), text)
     with pytest.raises(CheckpointError, match="`y` is no tensor of floats"):
         found(X)

@@ -121,16 +121,63 @@ def test_texts_that_are_none(tmp_path):
         tx.onnx.load(wrong)
 
 
-def test_operators_that_have_no_texts():
+A = np.array([["b", "", "\u00fc"], ["a", "b", "c"]], object)
+PLACES = np.array([[1, 0, 2], [0, 0, 1]])
+MOVED = {
+    "Concat": ((A, A), {"axis": 1}, lambda: np.concatenate((A, A), 1)),
+    "Reshape": ((A, np.array([3, -1])), {}, lambda: A.reshape(3, 2)),
+    "Flatten": ((A,), {"axis": 0}, lambda: A.reshape(1, 6)),
+    "Transpose": ((A,), {}, lambda: A.T),
+    "Unsqueeze": ((A, np.array([0])), {}, lambda: A[None]),
+    "Squeeze": ((A[:1], np.array([0])), {}, lambda: A[0]),
+    "Expand": ((A, np.array([2, 2, 3])), {}, lambda: np.broadcast_to(A, (2, 2, 3))),
+    "Tile": ((A, np.array([1, 2])), {}, lambda: np.tile(A, (1, 2))),
+    "Gather": ((A, np.array([2, 0])), {"axis": 1}, lambda: A[:, [2, 0]]),
+    "GatherElements": ((A, PLACES), {"axis": 1}, lambda: np.take_along_axis(A, PLACES, 1)),
+    "GatherND": ((A, np.array([[0, 2], [1, 1]])), {}, lambda: A[[0, 1], [2, 1]]),
+    "Slice": ((A, np.array([1]), np.array([3]), np.array([1])), {}, lambda: A[:, 1:3]),
+    "Compress": ((A, np.array([True, False, True])), {"axis": 1}, lambda: A[:, [0, 2]]),
+    "Where": ((A == "b", A, A[::-1].copy()), {}, lambda: np.where(A == "b", A, A[::-1])),
+    "Equal": ((A, np.array(["a", "b", "c"], object)), {}, lambda: A == np.array(["a", "b", "c"], object)),
+}
+
+
+def moving(op, given, outputs=1, **attributes):
+    """A model of one node whose inputs are all inputs of the graph."""
+    names = [f"x{k}" for k in range(len(given))]
+    infos = [helper.make_tensor_value_info(n, kind_of(x), x.shape) for n, x in zip(names, given)]
+    ends = [f"y{k}" for k in range(outputs)]
+    nodes = [helper.make_node(op, names, ends, **attributes)]
     graph = helper.make_graph(
-        [helper.make_node("Concat", ["x", "x"], ["y"], axis=0)],
+        nodes,
         "g",
-        [helper.make_tensor_value_info("x", TEXT, [2])],
-        [helper.make_tensor_value_info("y", TEXT, [4])],
+        infos,
+        [helper.make_tensor_value_info(n, 9 if op == "Equal" else TEXT, None) for n in ends],
     )
-    model = tx.onnx.load(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)]))
-    with pytest.raises(tx.CallError, match="Concat: elements are texts"):
-        model(np.array(["a", "b"]))
+    return tx.onnx.load(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)]))
+
+
+def kind_of(x):
+    return TEXT if x.dtype == object else TensorProto.BOOL if x.dtype == bool else TensorProto.INT64
+
+
+@pytest.mark.parametrize("op", MOVED)
+def test_texts_are_moved_and_compared(op):
+    given, attributes, wanted = MOVED[op]
+    found = moving(op, given, **attributes)(*given)
+    assert found.dtype == (bool if op == "Equal" else object) and np.array_equal(found, wanted())
+
+
+def test_texts_are_split_and_may_be_none():
+    found = moving("Split", [A], 3, axis=1)(A)
+    assert [np.array_equal(y, A[:, k : k + 1]) for k, y in enumerate(found)] == [True] * 3
+    none = np.zeros((0, 3), object)
+    assert moving("Transpose", [none])(none).shape == (3, 0)
+
+
+def test_operators_that_have_no_texts():
+    with pytest.raises(tx.CallError, match="Pad: elements are texts"):
+        moving("Pad", [A, np.array([0, 0, 0, 1])])(A, np.array([0, 0, 0, 1]))
 
 
 def test_texts_have_a_limit():

@@ -19,7 +19,7 @@ from texpr.support.source import Source
 from texpr.support.spelling import suggestion
 
 _ROUNDING = {"signed": False, "symmetric": False}
-"""What operations without these parameters do."""
+"""Settings of operations without these parameters."""
 _MOST_BITS = 64
 
 

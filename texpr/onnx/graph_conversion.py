@@ -21,7 +21,7 @@ from texpr.onnx.onnx_package import library
 from texpr.onnx.read import array_of, definition, dense, opsets
 from texpr.onnx.text_values import Texts
 from texpr.onnx.validation import check_node, type_of
-from texpr.onnx.values import Known, NeedsValue, Value, is_known, tensor_of
+from texpr.onnx.values import Known, NeedsValue, Value, is_known, numbered, tensor_of
 from texpr.support.errors import CallError, CheckpointError, Error, ResourceError
 
 INTERPRETED = 256
@@ -290,7 +290,7 @@ class Run:
         if found is None:
             return self._kept(node, self._defined(node))
         if not found.texts and any(isinstance(v, Texts) for v in node.values) and proto.op_type not in ON_ALL:
-            raise node.refuse("elements are texts; few operators have them, at the time a program is made")
+            return self._of_texts(node, found.convert)
         if found.control:
             return _outputs(found.convert(node, *node.values))
         convert = found.convert
@@ -316,6 +316,18 @@ class Run:
         values = iter(evaluated(inner.capture, [b for b in bare if isinstance(b, Symbolic)]))
         bare = [next(values) if isinstance(b, Symbolic) else b for b in bare]
         return [Narrow(b, r.dtype) if isinstance(r, Narrow) else b for r, b in zip(results, bare)]
+
+    def _of_texts(self, node: Node, convert: Any) -> Sequence[Value]:
+        """The outputs of a node that compares or moves texts: numbers stand for them."""
+        if node.op not in (*_MOVES_TEXTS, "Equal") or node.proto.domain not in ("", "ai.onnx"):
+            raise node.refuse("elements are texts; few operators have them, at the time a program is made")
+        numbers, words = numbered(node.values)
+        if not all(map(is_known, numbers)):
+            raise node.refuse("texts are moved by what is known when a program is made")
+        found = self._folded(Node(node.proto, self, numbers, node.versions, node.names), convert)
+        if node.op == "Equal":
+            return found
+        return [Texts(words[y.array]) for y in found if isinstance(y, Known)]
 
     def function(self, function: Any, node: Node) -> Sequence[Value]:
         """The outputs of a node that a function defines."""
@@ -347,6 +359,11 @@ class Run:
 
 ON_ALL = {"Identity", "Shape", "Size", "If", "Loop", "Optional", "OptionalGetElement", "OptionalHasElement"}
 """Operators that ask nothing of elements, so that texts may be among them."""
+_MOVES_TEXTS = {
+    "Compress", "Concat", "Expand", "Flatten", "Gather", "GatherElements", "GatherND", "Reshape", "Slice",
+    "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze", "Where",
+}  # fmt: skip
+"""Operators whose outputs are elements of their inputs, chosen by other inputs."""
 _MOVED = {"Identity", "Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Pad"}
 """Operators that take narrow types and compute nothing."""
 

@@ -5,6 +5,7 @@ program.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -125,3 +126,15 @@ class NeedsValue(CallError):
             help="call the model on arrays, outside of programs that are captured" if names else "",
         )
         self.inputs, self.parameters = tuple(inputs), tuple(parameters)
+
+
+def numbered(values: Sequence[Any]) -> tuple[list[Any], np.ndarray]:
+    """Values with numbers in the place of texts, and the texts that these stand for, in order."""
+    flat = [v.array.ravel() for v in values if isinstance(v, Texts)]
+    words = np.array(sorted({w for array in flat for w in array}), object)
+    places = {w: k for k, w in enumerate(words)}
+
+    def numbers(x: Texts) -> Known:
+        return Known.of(np.array([places[w] for w in x.array.ravel()], np.int64).reshape(x.shape))
+
+    return [numbers(v) if isinstance(v, Texts) else v for v in values], words
