@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import threading
 from time import sleep
 
@@ -408,6 +410,7 @@ PLAN = "matmul 3\nrelu 3\nadd 4"
         ("matmul 3\nrelu 5\nadd 4", "line 2 is `relu 5`, that of rank 0 `relu 3`"),
         (PLAN + "\nsub", "line 4 is `sub`, rank 0 ends there"),
         ("matmul 3", "line 2 is missing: `relu 3`, which rank 0 has"),
+        (PLAN + "\n" + "x" * 200 + "1" + "y" * 200, "line 4 is `" + "x" * 160 + "...`, rank 0 ends there"),
     ],
 )
 def test_compare_names_the_first_difference(other, difference):
@@ -419,6 +422,25 @@ def test_compare_names_the_first_difference(other, difference):
             "  help: give all ranks the same model, arrays, options and versions; a loader with shard=comm shares out the data"
         )
     assert run_ranks(3, lambda c: c.compare("the plan", PLAN)) == [None] * 3
+
+
+def test_long_lines_are_shown_where_they_differ():
+    lines = ["x" * 200 + digit + "y" * 200 for digit in "12"]
+    for error in run_ranks(2, lambda c: c.compare("the plan", lines[c.rank])):
+        shown = [f"`...{'x' * 80}{digit}{'y' * 79}...`" for digit in "21"]
+        assert f"rank 1: line 1 is {shown[0]}, that of rank 0 {shown[1]}\n" in str(error)
+
+
+def test_copies_are_of_the_same_ranks_and_pickles_are_refused():
+    layer = nn.Linear(2, 1)
+    layer.comm = comm = dist.Communicator()
+    assert copy.copy(comm) is copy.deepcopy(layer).comm is comm
+    with pytest.raises(tx.CallError) as error:
+        pickle.dumps({"comm": comm})
+    assert str(error.value) == (
+        "error[type]: a Communicator belongs to the process of its rank, and cannot be pickled\n"
+        "  help: call dist.init() in the other process"
+    )
 
 
 def test_the_thread_reduces_in_order():

@@ -8,7 +8,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import numpy as np
 
@@ -103,6 +103,21 @@ class Communicator:
         self._making, self._calling = threading.Lock(), threading.RLock()
         self._process, self._left = os.getpid(), ""
         self._beside: Mapping[int, RankProcess] = {}
+
+    def __copy__(self) -> Self:
+        """The same: copies of a layer or of a trainer are of the same ranks."""
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def __reduce__(self) -> Any:
+        """A refusal: what another process would make of it is no rank."""
+        raise CallError(
+            f"a {type(self).__name__} belongs to the process of its rank, and cannot be pickled",
+            code="type",
+            help="call dist.init() in the other process",
+        )
 
     @property
     def is_main(self) -> bool:

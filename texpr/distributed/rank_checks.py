@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
+from os.path import commonprefix
 
 from texpr.support.errors import Error
 
@@ -135,7 +136,8 @@ def first_difference(text: str, other: str) -> str:
     lines, others = text.splitlines(), other.splitlines()
     for number, (line, another) in enumerate(zip(lines, others), 1):
         if line != another:
-            return f"line {number} is `{_cut(line)}`, that of rank 0 `{_cut(another)}`"
+            same = len(commonprefix((line, another)))
+            return f"line {number} is `{_cut(line, same)}`, that of rank 0 `{_cut(another, same)}`"
     if len(lines) == len(others):
         return ""
     longer, where = (lines, "rank 0 ends there") if len(lines) > len(others) else (others, "which rank 0 has")
@@ -144,8 +146,11 @@ def first_difference(text: str, other: str) -> str:
     return f"line {number + 1} {verb} `{_cut(longer[number])}`, {where}"
 
 
-def _cut(line: str, most: int = 160) -> str:
-    return line if len(line) <= most else line[: most - 3] + "..."
+def _cut(line: str, at: int = 0, most: int = 160) -> str:
+    """A part of a line around a place."""
+    start = max(0, at - most // 2) if at > most // 2 and len(line) > most else 0
+    part = line[start : start + most]
+    return ("..." if start else "") + part + ("..." if start + most < len(line) else "")
 
 
 def compared(what: str, same: bool, differences: Callable[[], Sequence[str]]) -> None:
