@@ -51,6 +51,7 @@ def test_a_dtype_equals_what_means_it(t, value):
         "floaty",
         np.dtype(">f4"),
         np.dtype("M8[s]"),
+        *([np.dtypes.StringDType()] if hasattr(np.dtypes, "StringDType") else []),
         np.dtype([("a", "f4")]),
         object,
         [],

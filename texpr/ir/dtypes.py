@@ -144,7 +144,9 @@ def from_numpy(dtype: np.dtype) -> DType | None:
     found = _FROM_NUMPY.get(dtype)  # in nearly all calls; the name of a dtype is made anew each time
     if found is None:
         found = _FROM_ML_DTYPES.get(dtype.name)
-    return found or _FROM_NUMPY.get(dtype.newbyteorder("="))
+    if found is None and dtype.kind in "biuf":  # dtypes of others' own have no byte order to change
+        found = _FROM_NUMPY.get(dtype.newbyteorder("="))
+    return found
 
 
 def meant_by(other: object) -> DType | None:
