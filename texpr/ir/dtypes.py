@@ -159,11 +159,13 @@ def meant_by(other: object) -> DType | None:
         other = other.removeprefix("torch.")
         if (own := DTYPES.get(OTHER_NAMES.get(other, other))) is not None:
             return own
+        if not other.isidentifier() and other != "?":  # NumPy would read "f4, f4" as a structure
+            return None
     if not isinstance(other, str | np.dtype | type):
         return None
     try:
         dtype = np.dtype(other)
-    except TypeError:
+    except (TypeError, ValueError):
         return None
     return from_numpy(dtype) if dtype.isnative else None
 
