@@ -48,4 +48,4 @@ def _meaning(function: ModuleFunction) -> str:
     if not hasattr(nn, cls.__name__):
         return " ".join(re.split(r"\.\s", cls.__doc__ or "")[0].split()).rstrip(".") + "."
     place = "losses" if issubclass(cls, nn.Loss) else "layers"
-    return f"[`nn.{cls.__name__}`]({place}.md#nn{cls.__name__.lower()})"
+    return f"[`nn.{cls.__name__}`]({place}.md#{cls.__name__.lower()})"
