@@ -98,3 +98,10 @@ class Machine:
     tf32: bool = False
     fma_of_all: bool = False
     tile_registers: int = 0
+
+    @property
+    def has_masks(self) -> bool:
+        """True if loads and stores of some lanes of a vector of fixed length cost what whole ones do.
+        NEON and SSE have none; those of AVX2 are many operations on some processors.
+        """
+        return self.has_memory_operands and self.vector_registers >= 32

@@ -58,6 +58,24 @@ def test_lanes_that_are_left_over_stand_beside_the_tiles_of_their_rows():
     ] == [1, 2]
 
 
+@pytest.mark.parametrize(("target", "masked"), [("x86-64-v3", False), ("x86-64-v4", True)])
+@pytest.mark.parametrize("rows", [16, 64])
+def test_only_the_last_lanes_are_asked_for_without_masks(target: str, masked: bool, rows: int):
+    """Rows of 55 * 55 elements do not end with a register."""
+    s = tx.schedule(product(rows, 32, 3025)).auto(target, constant=["W"])
+    assert ("partition(" in s.script()) != masked
+    lines = [line for line in str(s).splitlines() if " = X[" in line or " += X_cache[" in line]
+    assert masked or any("if" not in line for line in lines)
+    s.certificate()
+
+
+@pytest.mark.parametrize("rows", [12, 24, 64])
+def test_panels_are_copied_one_after_the_other_where_registers_are_few(rows: int):
+    """A block has 8 KiB: 16 lanes of 128 terms."""
+    assert 'split("Y.io", 1, tail="clip")\n' in script(product(rows, 128, 3136))
+    assert 'split("Y.io", 1, tail="clip")\n' not in script(product(rows, 128, 3136), "x86-64-v4")
+
+
 @pytest.mark.parametrize(("terms", "cut"), [(2048, False), (4096, True)])
 def test_terms_are_cut_where_a_panel_of_all_leaves_the_second_cache(terms: int, cut: bool):
     assert ('split("Y.c"' in script(product(64, terms, 49))) == cut

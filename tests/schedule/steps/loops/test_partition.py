@@ -43,6 +43,10 @@ TRIANGLES = {
         "op band(X: f32[M, N]) -> Y: f32[M] { Y[i] = sum(j where j <= i and i < j + 6: X[i, j]) }",
         'split("j", 4)\npartition("jo")',
     ),
+    "padded": (
+        "op padded(X: f32[N]) -> Y: f32[N] { Y[i] = X[i - 3 | 0] + X[i] }",
+        'split("i", 4)\npartition("io", choices=True)',
+    ),
     "line": (
         "op line(X: f32[M, N]) -> Y: f32[M] { Y[i] = sum(j where j == i + 1: X[i, j]) }",
         'partition("j")',
@@ -108,6 +112,21 @@ def test_tiles_above_the_diagonal_are_not_run_and_whole_ones_have_no_condition()
     for i in range(40):
         runs = [evaluate_size(n.extent, {around.var: i}) for n in (free, bounded)]
         assert runs == [(i + 1) // 8, (i + 1) % 8 > 0]
+
+
+def test_choices_of_copies_are_decided_where_they_count():
+    op = tx.op("op f(W: f32[3, 4], X: f32[4, 30]) -> Y: f32[3, 30] { Y[i, j] = sum(c: W[i, c] * X[c, j]) }")
+    s = tx.schedule(op).split("j", 12, tail="pad").reorder("jo", "i", "c", "ji").cache_read("X", "jo")
+    s.split("X_cache.d1", 4)
+    with pytest.raises(tx.ScheduleError, match="nothing in `d1o` stands under a condition"):
+        s.partition("X_cache.d1o")
+    copies = [line for line in str(s.partition("X_cache.d1o", choices=True)).splitlines() if "copy" in line]
+    assert [(" if " in line, "X[" in line) for line in copies] == [
+        (False, True),
+        (True, True),
+        (False, False),
+    ]
+    assert s.certificate()
 
 
 @pytest.mark.parametrize("part", [0, 1])

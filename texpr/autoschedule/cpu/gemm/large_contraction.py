@@ -89,17 +89,27 @@ def find_contraction(builder: ScheduleBuilder, nest: Nest) -> Contraction | NoMa
         sharers >= GEMM_COSTS.block_rows or _saves_sums(nest, lane, width, sharers)
     )
     if not rows or not (
-        across or (sharers >= GEMM_COSTS.packing_rows and _is_large(builder, nest, panel, lane, sharers))
+        across or (sharers >= least_rows(builder) and _is_large(builder, nest, panel, lane, sharers))
     ):
         return NoMatch("few rows share the panel, or it stays in the cache as it is")
     row = max(reversed(rows), key=lambda n: min(constant_extent(n), GEMM_COSTS.block_rows))
     # Registers of rows are loaded whole.
-    tall = (
-        height
-        if by_element(builder) and constant_extent(row) >= GEMM_COSTS.block_rows
-        else height_of(constant_extent(row), height)
-    )
+    large = constant_extent(row) >= GEMM_COSTS.block_rows
+    whole = copies_panels(builder) or by_element(builder) and large
+    tall = height if whole else height_of(constant_extent(row), height)
     return Contraction(nest, lane, row, panel, width, tall)
+
+
+def copies_panels(builder: ScheduleBuilder) -> bool:
+    """True if a panel is copied to the first cache just before it is used: tiles have two registers of
+    it, and memory operands leave them the others.
+    """
+    return builder.machine.has_memory_operands and builder.machine.vector_registers < 32
+
+
+def least_rows(builder: ScheduleBuilder) -> int:
+    """Rows that share an operand, from which on packing it saves more than it costs."""
+    return GEMM_COSTS.panel_rows if copies_panels(builder) else GEMM_COSTS.packing_rows
 
 
 def _saves_sums(nest: Nest, lane: For, width: int, rows: int) -> bool:

@@ -25,6 +25,7 @@ from texpr.autoschedule.cpu.gemm.indexed_fma import rows_beside, terms_together
 from texpr.autoschedule.cpu.gemm.large_contraction import (
     Contraction,
     by_element,
+    copies_panels,
     find_contraction,
     lane_waste,
 )
@@ -159,7 +160,7 @@ def _finish_tile(
         builder.try_apply("vectorize_scalable", lane, CPU_COSTS.scalable_tile_registers)
     else:
         builder.try_apply("vectorize", lane)
-    if asking is not None and not builder.machine.has_memory_operands:  # instructions have no masks
+    if asking is not None and not builder.machine.has_masks:
         builder.try_apply("partition", asking)
 
 
@@ -279,19 +280,10 @@ def _blocks(builder: ScheduleBuilder, c: Contraction, tiles: int) -> int:
     """Number of blocks of lanes. Half of the second cache holds a block once packed; blocks may be
     half as large, as rows come again for each of them, where no core then has many more tiles than
     others. Where these and all of the panel stay in the second cache, and loads are dear, blocks
-    are small, which are found there while they are warm.
+    are small, which are found there while they are warm. Where tiles have few registers and rows
+    stay in the second cache, a block has a part of the first one.
     """
-    nearby, cores = builder.machine.caches[:2][-1], builder.machine.cores
-    depth = min(
-        _most_terms(builder, c),
-        prod(constant_extent(n) for n in c.nest.reduction if c.packed_operand.stride(n.var) != 0),
-    )
-    tile = depth * _packed_bytes(c) * c.width
-    warm = builder.machine.split_load_cost > 1 and not any(
-        builder.exceeds_l2(c.nest, a) for a in c.nest.accesses[1:]
-    )
-    fraction, least_tiles = (GEMM_COSTS.small_block_l2_fraction, 1) if warm else (2, 2)
-    most = max(least_tiles, round(nearby / fraction / tile))
+    cores, most = builder.machine.cores, _most_tiles(builder, c, tiles)
     if tiles <= most:
         return 1
     busiest = {n: busiest_of(tiles, n, cores) for n in range((most + 1) // 2, most + 1)}
@@ -302,6 +294,23 @@ def _blocks(builder: ScheduleBuilder, c: Contraction, tiles: int) -> int:
     return -(
         -tiles // max(fair, key=lambda n: (across and tiles % n == 0, n))
     )  # whole blocks of what lies across are turned fast
+
+
+def _most_tiles(builder: ScheduleBuilder, c: Contraction, tiles: int) -> int:
+    """Tiles of lanes in a block, at most, of so many in all."""
+    nearest, nearby = builder.machine.caches[0], builder.machine.caches[:2][-1]
+    depth = min(
+        _most_terms(builder, c),
+        prod(constant_extent(n) for n in c.nest.reduction if c.packed_operand.stride(n.var) != 0),
+    )
+    tile = depth * _packed_bytes(c) * c.width
+    far = [a for a in c.nest.accesses[1:] if builder.exceeds_l2(c.nest, a)]
+    near = copies_panels(builder) and far in ([], [c.packed_operand])
+    if near and not _leaves_lanes(builder, c, tiles):
+        return max(1, round(nearest / GEMM_COSTS.panel_l1_fraction / tile))
+    if builder.machine.split_load_cost > 1 and not far:
+        return max(1, round(nearby / GEMM_COSTS.small_block_l2_fraction / tile))
+    return max(2, round(nearby / 2 / tile))
 
 
 def _widened(builder: ScheduleBuilder, access: Access, at: LoopHandle, sums: DType) -> None:

@@ -173,7 +173,9 @@ def pack_panels(
             and builder.try_apply("vectorize_scalable", cut[1], CPU_COSTS.scalable_tile_registers)
         ):
             builder.try_apply("vectorize", cut[1])
-        builder.try_apply("partition", cut[0])  # the last panel alone may be asked what it has
+        # The last panel alone may be asked what it has.
+        choices = {} if builder.machine.has_masks else {"choices": True}
+        builder.try_apply("partition", cut[0], **choices)
     builder.try_apply("layout", buffer, layout)
     return Panels(builder.current_buffer(buffer), order[0])
 

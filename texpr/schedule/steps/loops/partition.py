@@ -21,13 +21,14 @@ from texpr.ir.build import (
     integer,
     maximum,
     minimum,
+    select,
     sub,
 )
-from texpr.ir.expr import Axis, Expr, Min, Node, Tensor, Var, index
-from texpr.ir.loop import For, If, Kernel, Stmt
+from texpr.ir.expr import Axis, Expr, Min, Node, Select, Tensor, Var, index
+from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.loop_kind import PARALLEL, SERIAL, UNROLLED
 from texpr.ir.printing.expr import show
-from texpr.ir.traverse import is_plain, rewrite, tensors, variables
+from texpr.ir.traverse import is_plain, rewrite, tensors, variables, walk
 from texpr.passes.analysis.intervals import at_least_zero
 from texpr.passes.analysis.substitution import folded, folded_anew, over_tensors
 from texpr.passes.loop.simplify_guards import decide, drop_guards
@@ -47,7 +48,7 @@ from texpr.support.frozen_dataclass import frozen_by_identity
 
 
 @step("separate", order_of_sums="kept")
-def partition(kernel: Kernel, loop: str | Var) -> Kernel:
+def partition(kernel: Kernel, loop: str | Var, *, choices: bool = False) -> Kernel:
     """Cut the range of a loop where the conditions inside begin and cease to hold. Always legal:
     the order is unchanged. Index set splitting elsewhere.
 
@@ -59,6 +60,9 @@ def partition(kernel: Kernel, loop: str | Var) -> Kernel:
     hold in every iteration of the loops inside, they are gone; where one of them fails in every
     iteration, the statements under it are. The loops keep the name; those without conditions stay.
 
+    Args:
+        choices: conditions of choices in stored values count as well, such as those of a copy that is
+            filled up with zeros.
     Raises:
         ScheduleError: a loop that is neither serial nor parallel or stands in vector lanes, or no
             condition inside that bounds it.
@@ -77,7 +81,7 @@ def partition(kernel: Kernel, loop: str | Var) -> Kernel:
     found = find_loops(kernel, loop)
     for n in found:
         _check_kind(kernel, n)
-    bounds = {n.var: bounds_of(n) for n in found}
+    bounds = {n.var: bounds_of(n, choices) for n in found}
     bounded = [n for n in found if any(bounds[n.var])]
     if not bounded:
         raise _no_bounds(kernel, found)
@@ -90,7 +94,7 @@ def partition(kernel: Kernel, loop: str | Var) -> Kernel:
     def make(n: For) -> tuple[Stmt, ...]:
         start, full, after, end = cuts[n.var]
         conditions, zero = {id(b.condition) for of in bounds[n.var] for b in of}, index(0)
-        free, never = _without(n, conditions), _without(n, conditions, FALSE)
+        free, never = _without(n, conditions, choices), _without(n, conditions, choices, FALSE)
         before, first, last, beyond = own[n.var]
         parts = [
             _part(never, zero, start, before),
@@ -150,9 +154,12 @@ class Bound:
         return floordiv(_plus(form.without(v), c).expr(), index(c)) if c > 0 else None
 
 
-def bounds_of(loop: For) -> list[list[Bound]]:
+def bounds_of(loop: For, choices: bool = False) -> list[list[Bound]]:
     """For each statement in a loop what the conditions that it stands under say of the
     iterations.
+
+    Args:
+        choices: what those of choices in its value say, too.
     """
     places = [
         [
@@ -161,7 +168,8 @@ def bounds_of(loop: For) -> list[list[Bound]]:
             if isinstance(n, If)
             for c in conjuncts(n.cond)
         ]
-        for above, _ in paths(replace(_NOTHING, body=loop.body))
+        + [(c, tuple(m for m in above if isinstance(m, For))) for c in _chosen_by(s) if choices]
+        for above, s in paths(replace(_NOTHING, body=loop.body))
     ]
     known = {
         place: _bounds(place[0], loop.var, place[1])
@@ -169,6 +177,12 @@ def bounds_of(loop: For) -> list[list[Bound]]:
     }
     unclear = {id(c) for (c, _), bounds in known.items() if not bounds}  # wherever else it stands
     return [[b for place in of if id(place[0]) not in unclear for b in known[place]] for of in places]
+
+
+def _chosen_by(s: Stmt) -> list[Expr]:
+    """The conditions of the choices in the value of a store."""
+    chosen = (n for n in walk(s.value) if isinstance(n, Select)) if isinstance(s, Store) else ()
+    return [c for n in chosen for c in conjuncts(n.cond)]
 
 
 _NOTHING = Kernel("", (), (), (), (), ())
@@ -268,17 +282,20 @@ def _cuts(kernel: Kernel, n: For, bounds: Sequence[Sequence[Bound]]) -> tuple[Ex
     return start, full, after, larger(full if ordered(holds_to, runs_to) else after, runs_to)
 
 
-def _without(n: For, conditions: Collection[int], known: Expr = TRUE) -> For:
+def _without(n: For, conditions: Collection[int], choices: bool, known: Expr = TRUE) -> For:
     """The loop where these conditions hold everywhere, or nowhere."""
 
     def rule(node: Node) -> Node | None:
-        if not isinstance(node, If):
+        if not isinstance(node, If | Select):
             return None
         of = conjuncts(node.cond)
         others = [c for c in of if id(c) not in conditions]
-        return replace(node, cond=conjunction(*others, *([known] if len(others) < len(of) else ())))
+        cond = conjunction(*others, *([known] if len(others) < len(of) else ()))
+        if isinstance(node, Select):
+            return node if len(others) == len(of) else select(cond, node.then, node.orelse)
+        return replace(node, cond=cond)
 
-    return rewrite(n, rule, keep=is_plain)
+    return rewrite(n, rule, keep=None if choices else is_plain)
 
 
 def _from(n: For, low: Expr, high: Expr) -> For:
