@@ -34,6 +34,7 @@ def as_input(value: object, dtype: DType | None) -> NetworkInput:
     """
     if (
         type(value) is np.ndarray
+        and dtype is not None
         and dtype in _HELD
         and value.dtype == _HELD[dtype]
         and value.flags.c_contiguous
