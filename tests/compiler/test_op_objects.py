@@ -64,8 +64,8 @@ def test_a_name_is_imported_when_it_is_used():
 
 
 def test_there_is_no_such_name():
-    with pytest.raises(AttributeError, match=r"^texpr has no `matmul`: did you mean `texpr\.ops\.matmul`\?$"):
-        tx.matmul  # noqa: B018
+    with pytest.raises(AttributeError, match=r"^texpr has no `conv2d`: did you mean `texpr\.ops\.conv2d`\?$"):
+        tx.conv2d  # noqa: B018
 
 
 @pytest.mark.parametrize("factor", [2, 2.0, np.float32(2), np.float64(2), np.int8(2)], ids=repr)

@@ -88,8 +88,7 @@ def test_in_traced_functions():
 
 COMPLAINTS = {
     "x.topk(5)": "the 5 largest of 4 elements; ",
-    "x.sort(dim=1)": "torch's sort over `dim` gives two tensors; x.sort(axis=1) gives the elements in order, "
-    "x.argsort(dim=1) their places",
+    "x.sort(dim=1, keepdim=True)": "sort has no `keepdim`; leave `keepdim` out",
     "x.quantile(2)": "the quantile 2 of 60 elements; q is in 0 to 1",
     "x.requires_grad_().unique()": "unique of a tensor that requires a gradient; x.detach().unique()",
     "x.sort(3)": "axis 3 of a tensor with 3 axes; ",

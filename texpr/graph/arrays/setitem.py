@@ -28,7 +28,7 @@ def with_elements(x: Any, key: object, value: Any, make: Callable[[object], Any]
         return ops.copy(array_functions.cast(value, x.dtype))
     if isinstance(value, int) and not isinstance(value, bool):
         with_number(x.dtype, value)  # refuses what the dtype does not hold
-    if getattr(key, "dtype", None) == BOOL and not np.ndim(key):  # type: ignore[arg-type]
+    if getattr(key, "dtype", None) is BOOL and not np.ndim(key):  # type: ignore[arg-type]
         key = key.numpy()  # type: ignore[attr-defined]
     if (holds := array_functions.truth_of_all(key)) is not None:
         key = ... if holds else np.zeros(x.shape, bool) if x.shape else None

@@ -55,9 +55,8 @@ class SortingMethods:
         """
         (axis,) = array_functions.axes_of(dim, len(self.shape))
         if keepdim if name == "sort" else descending:
-            raise CallError(
-                f"{name} has no `{'keepdim' if name == 'sort' else 'descending'}`", code="arguments"
-            )
+            other = "keepdim" if name == "sort" else "descending"
+            raise CallError(f"{name} has no `{other}`", code="arguments", help=f"leave `{other}` out")
         if name == "sort":
             places = self.argsort(axis, descending)
             return Values(ops.gather(self, places, axis=axis), places)

@@ -2,88 +2,169 @@
 
 from __future__ import annotations
 
-from texpr import nn
 from texpr.nn.functional.module_function import ModuleFunction
-
-relu = ModuleFunction("relu", nn.ReLU)
-relu6 = ModuleFunction("relu6", nn.ReLU6)
-elu = ModuleFunction("elu", nn.ELU)
-selu = ModuleFunction("selu", nn.SELU)
-celu = ModuleFunction("celu", nn.CELU)
-leaky_relu = ModuleFunction("leaky_relu", nn.LeakyReLU)
-glu = ModuleFunction("glu", nn.GLU)
-gelu = ModuleFunction("gelu", nn.GELU)
-logsigmoid = ModuleFunction("logsigmoid", nn.LogSigmoid)
-hardshrink = ModuleFunction("hardshrink", nn.Hardshrink)
-tanhshrink = ModuleFunction("tanhshrink", nn.Tanhshrink)
-softsign = ModuleFunction("softsign", nn.Softsign)
-softplus = ModuleFunction("softplus", nn.Softplus)
-softmin = ModuleFunction("softmin", nn.Softmin)
-softmax = ModuleFunction("softmax", nn.Softmax)
-softshrink = ModuleFunction("softshrink", nn.Softshrink)
-log_softmax = ModuleFunction("log_softmax", nn.LogSoftmax)
-tanh = ModuleFunction("tanh", nn.Tanh)
-sigmoid = ModuleFunction("sigmoid", nn.Sigmoid)
-hardsigmoid = ModuleFunction("hardsigmoid", nn.Hardsigmoid)
-hardswish = ModuleFunction("hardswish", nn.Hardswish)
-hardtanh = ModuleFunction("hardtanh", nn.Hardtanh)
-silu = ModuleFunction("silu", nn.SiLU)
-mish = ModuleFunction("mish", nn.Mish)
-threshold = ModuleFunction("threshold", nn.Threshold)
-local_response_norm = ModuleFunction("local_response_norm", nn.LocalResponseNorm)
-cosine_similarity = ModuleFunction("cosine_similarity", nn.CosineSimilarity)
-pairwise_distance = ModuleFunction("pairwise_distance", nn.PairwiseDistance)
-pixel_shuffle = ModuleFunction("pixel_shuffle", nn.PixelShuffle)
-pixel_unshuffle = ModuleFunction("pixel_unshuffle", nn.PixelUnshuffle)
-channel_shuffle = ModuleFunction("channel_shuffle", nn.ChannelShuffle)
-interpolate = ModuleFunction("interpolate", nn.Upsample)
-fold = ModuleFunction("fold", nn.Fold)
-unfold = ModuleFunction("unfold", nn.Unfold)
-avg_pool1d = ModuleFunction("avg_pool1d", nn.AvgPool1d)
-avg_pool2d = ModuleFunction("avg_pool2d", nn.AvgPool2d)
-avg_pool3d = ModuleFunction("avg_pool3d", nn.AvgPool3d)
-max_pool1d = ModuleFunction("max_pool1d", nn.MaxPool1d)
-max_pool2d = ModuleFunction("max_pool2d", nn.MaxPool2d)
-max_pool3d = ModuleFunction("max_pool3d", nn.MaxPool3d)
-lp_pool1d = ModuleFunction("lp_pool1d", nn.LPPool1d)
-lp_pool2d = ModuleFunction("lp_pool2d", nn.LPPool2d)
-lp_pool3d = ModuleFunction("lp_pool3d", nn.LPPool3d)
-adaptive_avg_pool1d = ModuleFunction("adaptive_avg_pool1d", nn.AdaptiveAvgPool1d)
-adaptive_avg_pool2d = ModuleFunction("adaptive_avg_pool2d", nn.AdaptiveAvgPool2d)
-adaptive_avg_pool3d = ModuleFunction("adaptive_avg_pool3d", nn.AdaptiveAvgPool3d)
-adaptive_max_pool1d = ModuleFunction("adaptive_max_pool1d", nn.AdaptiveMaxPool1d)
-adaptive_max_pool2d = ModuleFunction("adaptive_max_pool2d", nn.AdaptiveMaxPool2d)
-adaptive_max_pool3d = ModuleFunction("adaptive_max_pool3d", nn.AdaptiveMaxPool3d)
-max_unpool1d = ModuleFunction("max_unpool1d", nn.MaxUnpool1d)
-max_unpool2d = ModuleFunction("max_unpool2d", nn.MaxUnpool2d)
-max_unpool3d = ModuleFunction("max_unpool3d", nn.MaxUnpool3d)
-binary_cross_entropy = ModuleFunction("binary_cross_entropy", nn.BCELoss)
-binary_cross_entropy_with_logits = ModuleFunction("binary_cross_entropy_with_logits", nn.BCEWithLogitsLoss)
-cosine_embedding_loss = ModuleFunction("cosine_embedding_loss", nn.CosineEmbeddingLoss)
-cross_entropy = ModuleFunction("cross_entropy", nn.CrossEntropyLoss)
-ctc_loss = ModuleFunction("ctc_loss", nn.CTCLoss)
-gaussian_nll_loss = ModuleFunction("gaussian_nll_loss", nn.GaussianNLLLoss)
-hinge_embedding_loss = ModuleFunction("hinge_embedding_loss", nn.HingeEmbeddingLoss)
-huber_loss = ModuleFunction("huber_loss", nn.HuberLoss)
-kl_div = ModuleFunction("kl_div", nn.KLDivLoss)
-l1_loss = ModuleFunction("l1_loss", nn.L1Loss)
-margin_ranking_loss = ModuleFunction("margin_ranking_loss", nn.MarginRankingLoss)
-mse_loss = ModuleFunction("mse_loss", nn.MSELoss)
-multi_margin_loss = ModuleFunction("multi_margin_loss", nn.MultiMarginLoss)
-multilabel_margin_loss = ModuleFunction("multilabel_margin_loss", nn.MultiLabelMarginLoss)
-multilabel_soft_margin_loss = ModuleFunction("multilabel_soft_margin_loss", nn.MultiLabelSoftMarginLoss)
-nll_loss = ModuleFunction("nll_loss", nn.NLLLoss)
-poisson_nll_loss = ModuleFunction("poisson_nll_loss", nn.PoissonNLLLoss)
-smooth_l1_loss = ModuleFunction("smooth_l1_loss", nn.SmoothL1Loss)
-soft_margin_loss = ModuleFunction("soft_margin_loss", nn.SoftMarginLoss)
-triplet_margin_loss = ModuleFunction("triplet_margin_loss", nn.TripletMarginLoss)
-triplet_margin_with_distance_loss = ModuleFunction(
-    "triplet_margin_with_distance_loss", nn.TripletMarginWithDistanceLoss
+from texpr.nn.losses.classification import (
+    BCELoss,
+    BCEWithLogitsLoss,
+    CrossEntropyLoss,
+    MultiLabelMarginLoss,
+    MultiLabelSoftMarginLoss,
+    MultiMarginLoss,
+    NLLLoss,
 )
-dropout = ModuleFunction("dropout", nn.Dropout, training=True)
-dropout1d = ModuleFunction("dropout1d", nn.Dropout1d, training=True)
-dropout2d = ModuleFunction("dropout2d", nn.Dropout2d, training=True)
-dropout3d = ModuleFunction("dropout3d", nn.Dropout3d, training=True)
-alpha_dropout = ModuleFunction("alpha_dropout", nn.AlphaDropout, training=False)
-feature_alpha_dropout = ModuleFunction("feature_alpha_dropout", nn.FeatureAlphaDropout, training=False)
-rrelu = ModuleFunction("rrelu", nn.RReLU, training=False)
+from texpr.nn.losses.regression import (
+    CosineEmbeddingLoss,
+    GaussianNLLLoss,
+    HingeEmbeddingLoss,
+    HuberLoss,
+    KLDivLoss,
+    L1Loss,
+    MarginRankingLoss,
+    MSELoss,
+    PoissonNLLLoss,
+    SmoothL1Loss,
+    SoftMarginLoss,
+    TripletMarginLoss,
+    TripletMarginWithDistanceLoss,
+)
+from texpr.nn.losses.sequence import CTCLoss
+from texpr.nn.modules.activations import (
+    CELU,
+    ELU,
+    GELU,
+    SELU,
+    LogSigmoid,
+    Mish,
+    Sigmoid,
+    SiLU,
+    Softplus,
+    Softsign,
+    Tanh,
+    Tanhshrink,
+)
+from texpr.nn.modules.along_axis import GLU, LogSoftmax, Softmax, Softmin
+from texpr.nn.modules.convolution import Fold, Unfold
+from texpr.nn.modules.distance import CosineSimilarity, PairwiseDistance
+from texpr.nn.modules.dropout import (
+    AlphaDropout,
+    Dropout,
+    Dropout1d,
+    Dropout2d,
+    Dropout3d,
+    FeatureAlphaDropout,
+)
+from texpr.nn.modules.normalization import LocalResponseNorm
+from texpr.nn.modules.pooling import (
+    AdaptiveAvgPool1d,
+    AdaptiveAvgPool2d,
+    AdaptiveAvgPool3d,
+    AdaptiveMaxPool1d,
+    AdaptiveMaxPool2d,
+    AdaptiveMaxPool3d,
+    AvgPool1d,
+    AvgPool2d,
+    AvgPool3d,
+    LPPool1d,
+    LPPool2d,
+    LPPool3d,
+    MaxPool1d,
+    MaxPool2d,
+    MaxPool3d,
+)
+from texpr.nn.modules.rectifiers import (
+    Hardshrink,
+    Hardsigmoid,
+    Hardswish,
+    Hardtanh,
+    LeakyReLU,
+    ReLU,
+    ReLU6,
+    RReLU,
+    Softshrink,
+    Threshold,
+)
+from texpr.nn.modules.resizing import ChannelShuffle, PixelShuffle, PixelUnshuffle, Upsample
+from texpr.nn.modules.unpooling import MaxUnpool1d, MaxUnpool2d, MaxUnpool3d
+
+relu = ModuleFunction("relu", ReLU)
+relu6 = ModuleFunction("relu6", ReLU6)
+elu = ModuleFunction("elu", ELU)
+selu = ModuleFunction("selu", SELU)
+celu = ModuleFunction("celu", CELU)
+leaky_relu = ModuleFunction("leaky_relu", LeakyReLU)
+glu = ModuleFunction("glu", GLU)
+gelu = ModuleFunction("gelu", GELU)
+logsigmoid = ModuleFunction("logsigmoid", LogSigmoid)
+hardshrink = ModuleFunction("hardshrink", Hardshrink)
+tanhshrink = ModuleFunction("tanhshrink", Tanhshrink)
+softsign = ModuleFunction("softsign", Softsign)
+softplus = ModuleFunction("softplus", Softplus)
+softmin = ModuleFunction("softmin", Softmin)
+softmax = ModuleFunction("softmax", Softmax)
+softshrink = ModuleFunction("softshrink", Softshrink)
+log_softmax = ModuleFunction("log_softmax", LogSoftmax)
+tanh = ModuleFunction("tanh", Tanh)
+sigmoid = ModuleFunction("sigmoid", Sigmoid)
+hardsigmoid = ModuleFunction("hardsigmoid", Hardsigmoid)
+hardswish = ModuleFunction("hardswish", Hardswish)
+hardtanh = ModuleFunction("hardtanh", Hardtanh)
+silu = ModuleFunction("silu", SiLU)
+mish = ModuleFunction("mish", Mish)
+threshold = ModuleFunction("threshold", Threshold)
+local_response_norm = ModuleFunction("local_response_norm", LocalResponseNorm)
+cosine_similarity = ModuleFunction("cosine_similarity", CosineSimilarity)
+pairwise_distance = ModuleFunction("pairwise_distance", PairwiseDistance)
+pixel_shuffle = ModuleFunction("pixel_shuffle", PixelShuffle)
+pixel_unshuffle = ModuleFunction("pixel_unshuffle", PixelUnshuffle)
+channel_shuffle = ModuleFunction("channel_shuffle", ChannelShuffle)
+interpolate = ModuleFunction("interpolate", Upsample)
+fold = ModuleFunction("fold", Fold)
+unfold = ModuleFunction("unfold", Unfold)
+avg_pool1d = ModuleFunction("avg_pool1d", AvgPool1d)
+avg_pool2d = ModuleFunction("avg_pool2d", AvgPool2d)
+avg_pool3d = ModuleFunction("avg_pool3d", AvgPool3d)
+max_pool1d = ModuleFunction("max_pool1d", MaxPool1d)
+max_pool2d = ModuleFunction("max_pool2d", MaxPool2d)
+max_pool3d = ModuleFunction("max_pool3d", MaxPool3d)
+lp_pool1d = ModuleFunction("lp_pool1d", LPPool1d)
+lp_pool2d = ModuleFunction("lp_pool2d", LPPool2d)
+lp_pool3d = ModuleFunction("lp_pool3d", LPPool3d)
+adaptive_avg_pool1d = ModuleFunction("adaptive_avg_pool1d", AdaptiveAvgPool1d)
+adaptive_avg_pool2d = ModuleFunction("adaptive_avg_pool2d", AdaptiveAvgPool2d)
+adaptive_avg_pool3d = ModuleFunction("adaptive_avg_pool3d", AdaptiveAvgPool3d)
+adaptive_max_pool1d = ModuleFunction("adaptive_max_pool1d", AdaptiveMaxPool1d)
+adaptive_max_pool2d = ModuleFunction("adaptive_max_pool2d", AdaptiveMaxPool2d)
+adaptive_max_pool3d = ModuleFunction("adaptive_max_pool3d", AdaptiveMaxPool3d)
+max_unpool1d = ModuleFunction("max_unpool1d", MaxUnpool1d)
+max_unpool2d = ModuleFunction("max_unpool2d", MaxUnpool2d)
+max_unpool3d = ModuleFunction("max_unpool3d", MaxUnpool3d)
+binary_cross_entropy = ModuleFunction("binary_cross_entropy", BCELoss)
+binary_cross_entropy_with_logits = ModuleFunction("binary_cross_entropy_with_logits", BCEWithLogitsLoss)
+cosine_embedding_loss = ModuleFunction("cosine_embedding_loss", CosineEmbeddingLoss)
+cross_entropy = ModuleFunction("cross_entropy", CrossEntropyLoss)
+ctc_loss = ModuleFunction("ctc_loss", CTCLoss)
+gaussian_nll_loss = ModuleFunction("gaussian_nll_loss", GaussianNLLLoss)
+hinge_embedding_loss = ModuleFunction("hinge_embedding_loss", HingeEmbeddingLoss)
+huber_loss = ModuleFunction("huber_loss", HuberLoss)
+kl_div = ModuleFunction("kl_div", KLDivLoss)
+l1_loss = ModuleFunction("l1_loss", L1Loss)
+margin_ranking_loss = ModuleFunction("margin_ranking_loss", MarginRankingLoss)
+mse_loss = ModuleFunction("mse_loss", MSELoss)
+multi_margin_loss = ModuleFunction("multi_margin_loss", MultiMarginLoss)
+multilabel_margin_loss = ModuleFunction("multilabel_margin_loss", MultiLabelMarginLoss)
+multilabel_soft_margin_loss = ModuleFunction("multilabel_soft_margin_loss", MultiLabelSoftMarginLoss)
+nll_loss = ModuleFunction("nll_loss", NLLLoss)
+poisson_nll_loss = ModuleFunction("poisson_nll_loss", PoissonNLLLoss)
+smooth_l1_loss = ModuleFunction("smooth_l1_loss", SmoothL1Loss)
+soft_margin_loss = ModuleFunction("soft_margin_loss", SoftMarginLoss)
+triplet_margin_loss = ModuleFunction("triplet_margin_loss", TripletMarginLoss)
+triplet_margin_with_distance_loss = ModuleFunction(
+    "triplet_margin_with_distance_loss", TripletMarginWithDistanceLoss
+)
+dropout = ModuleFunction("dropout", Dropout, training=True)
+dropout1d = ModuleFunction("dropout1d", Dropout1d, training=True)
+dropout2d = ModuleFunction("dropout2d", Dropout2d, training=True)
+dropout3d = ModuleFunction("dropout3d", Dropout3d, training=True)
+alpha_dropout = ModuleFunction("alpha_dropout", AlphaDropout, training=False)
+feature_alpha_dropout = ModuleFunction("feature_alpha_dropout", FeatureAlphaDropout, training=False)
+rrelu = ModuleFunction("rrelu", RReLU, training=False)

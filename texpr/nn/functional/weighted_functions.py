@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from texpr import nn
 from texpr.nn.core.module import Module
 from texpr.nn.functional.module_function import Shapes, WeightedFunction
+from texpr.nn.modules.convolution import (
+    Conv1d,
+    Conv2d,
+    Conv3d,
+    ConvTranspose1d,
+    ConvTranspose2d,
+    ConvTranspose3d,
+)
+from texpr.nn.modules.linear import Bilinear, Linear
+from texpr.nn.modules.normalization import GroupNorm, LayerNorm, RMSNorm
+from texpr.nn.modules.rectifiers import PReLU
 
 
 def _linear(shapes: Shapes, settings: dict[str, Any]) -> dict[str, Any]:
@@ -53,21 +63,21 @@ def _conv_transpose(name: str, cls: type[Module]) -> WeightedFunction:
     return WeightedFunction(name, cls, signature, _transposed)
 
 
-linear = WeightedFunction("linear", nn.Linear, "input, weight, bias=None", _linear)
-bilinear = WeightedFunction("bilinear", nn.Bilinear, "input1, input2, weight, bias=None", _bilinear)
-conv1d = _conv("conv1d", nn.Conv1d)
-conv2d = _conv("conv2d", nn.Conv2d)
-conv3d = _conv("conv3d", nn.Conv3d)
-conv_transpose1d = _conv_transpose("conv_transpose1d", nn.ConvTranspose1d)
-conv_transpose2d = _conv_transpose("conv_transpose2d", nn.ConvTranspose2d)
-conv_transpose3d = _conv_transpose("conv_transpose3d", nn.ConvTranspose3d)
+linear = WeightedFunction("linear", Linear, "input, weight, bias=None", _linear)
+bilinear = WeightedFunction("bilinear", Bilinear, "input1, input2, weight, bias=None", _bilinear)
+conv1d = _conv("conv1d", Conv1d)
+conv2d = _conv("conv2d", Conv2d)
+conv3d = _conv("conv3d", Conv3d)
+conv_transpose1d = _conv_transpose("conv_transpose1d", ConvTranspose1d)
+conv_transpose2d = _conv_transpose("conv_transpose2d", ConvTranspose2d)
+conv_transpose3d = _conv_transpose("conv_transpose3d", ConvTranspose3d)
 layer_norm = WeightedFunction(
-    "layer_norm", nn.LayerNorm, "input, normalized_shape, weight=None, bias=None, eps=1e-5", _layer_norm
+    "layer_norm", LayerNorm, "input, normalized_shape, weight=None, bias=None, eps=1e-5", _layer_norm
 )
 rms_norm = WeightedFunction(
-    "rms_norm", nn.RMSNorm, "input, normalized_shape, weight=None, eps=None", _layer_norm, ("weight",)
+    "rms_norm", RMSNorm, "input, normalized_shape, weight=None, eps=None", _layer_norm, ("weight",)
 )
 group_norm = WeightedFunction(
-    "group_norm", nn.GroupNorm, "input, num_groups, weight=None, bias=None, eps=1e-5", _group_norm
+    "group_norm", GroupNorm, "input, num_groups, weight=None, bias=None, eps=1e-5", _group_norm
 )
-prelu = WeightedFunction("prelu", nn.PReLU, "input, weight", _prelu, ("weight",))
+prelu = WeightedFunction("prelu", PReLU, "input, weight", _prelu, ("weight",))

@@ -11,7 +11,6 @@ from zlib import crc32
 
 import numpy as np
 
-from texpr import __version__
 from texpr.distributed import Communicator, DistributedError, broadcast_optimizer_state
 from texpr.distributed.start import communicator
 from texpr.graph import Variable
@@ -152,6 +151,8 @@ def choices(
     """Choices that are the same on all ranks: whose examples they take, what they measure, and who is
     called on every rank, since it may change the model.
     """
+    from texpr import __version__  # the package itself, which imports this module
+
     about, held = data.about(), {} if validation is None else validation.about()
     return {
         "examples": about.get("examples"),
