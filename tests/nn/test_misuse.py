@@ -140,7 +140,8 @@ def test_modules_that_are_exchanged_after_they_were_called():
 
 
 @pytest.mark.parametrize(
-    ("name", "place"), [("Checkpoint", "callbacks are in nn.callbacks"), ("F", "from texpr.nn import functional as F")]
+    ("name", "place"),
+    [("Checkpoint", "callbacks are in nn.callbacks"), ("F", "from texpr.nn import functional as F")],
 )
 def test_names_that_are_elsewhere(name: str, place: str):
     with pytest.raises(AttributeError, match=place):
