@@ -214,7 +214,7 @@ def test_operators_of_the_library_pass_gradients_to_parameters():
 
 
 COMPLAINTS = {
-    "m.sort(dim=1, keepdim=True)": "sort has no `keepdim`; ",
+    "m.sort(dim=1, keepdim=True)": "sort has no `keepdim`; leave `keepdim` out",
     "m.max(dim=1, axis=1)": "max has `dim` and `axis`, which are one argument; ",
     "m.std(dim=1)": "std over `dim` without `correction`: torch divides by n - 1, NumPy by n; "
     "x.std(dim=0, correction=1), or x.std(axis=0)",
