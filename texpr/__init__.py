@@ -3,8 +3,9 @@
 A name is imported when it is first used, so that `import texpr` itself takes a few milliseconds.
 Beside the names of `__all__` there are the words of the Python form (`texpr.sum`, `texpr.exp`,
 `texpr.select`, ...; `texpr.lang.python_form.vocabulary`), methods of tensors as functions
-(`texpr.mean(x)`, `texpr.matmul(a, b)`; `texpr.graph.lazy.method_functions`), dtypes by the names that NumPy and torch
-give them (`texpr.float32`), and `texpr.gpu`, devices at run time (`texpr.runtime.gpu`).
+(`texpr.mean(x)`, `texpr.matmul(a, b)`; `texpr.graph.lazy.method_functions`), dtypes by the names
+that NumPy and torch give them (`texpr.float32`), and `texpr.gpu`, devices at run time
+(`texpr.runtime.gpu`).
 """
 
 from __future__ import annotations

@@ -72,9 +72,7 @@ class ReversedPairs:
         and the second after it.
         """
         (p, at), (q, to) = first, second
-        if self._keeps_order(tensor, source, one, at, sink, two, to) or self._runs_first(
-            source, one, at, sink, two, to
-        ):
+        if self._keeps_order(tensor, source, one, at, sink, two, to):
             return False
         equal = [*zip(at, to), *distinct_arguments(self.old.converter, at, to)]
         if not all(one.covers(i) and two.covers(j) for i, j in equal):
@@ -106,8 +104,8 @@ class ReversedPairs:
         two: LoopSubstitution,
         to: Sequence[Form],
     ) -> bool:
-        """True if the distances of instances that access one element say that they keep their
-        order.
+        """True if the distances of instances that access one element say that they keep their order:
+        those in the loops before the step, or those in the loops after it alone.
         """
         shared = source.origin.loops[: source.origin.common(sink.origin)]
         known = distances(at, to, shared, self.old.converter.is_shared, self.old.private.get(tensor, ()))
@@ -117,28 +115,15 @@ class ReversedPairs:
         forms = {
             n.var: form for n in shared if (form := one.form(variable(n.var))) == two.form(variable(n.var))
         }
-        return stays_first(
+        after = source.statement.order < sink.statement.order
+        if stays_first(
             order((n.var for n in shared), known),
             source.origin.order < sink.origin.order,
             order((n.var for n in new), in_new_loops(known, forms, new, self.new.converter.is_shared)),
-            source.statement.order < sink.statement.order,
-        )
-
-    def _runs_first(
-        self,
-        source: Image,
-        one: LoopSubstitution,
-        at: Sequence[Form],
-        sink: Image,
-        two: LoopSubstitution,
-        to: Sequence[Form],
-    ) -> bool:
-        """True if the distances in the loops after the step say that of instances that access one
-        element the source runs first, or that there are none.
-        """
+            after,
+        ):
+            return True
         covered = [(one.form(i), two.form(j)) for i, j in zip(at, to) if one.covers(i) and two.covers(j)]
-        new = source.statement.loops[: source.statement.common(sink.statement)]
         here, there = [i for i, _ in covered], [j for _, j in covered]
-        known = distances(here, there, new, self.new.converter.is_shared)
-        steps = [] if known is None else order((n.var for n in new), known)
-        return known is None or runs_first(steps, source.statement.order < sink.statement.order) is True
+        now = distances(here, there, new, self.new.converter.is_shared)
+        return now is None or runs_first(order((n.var for n in new), now), after) is True

@@ -22,9 +22,7 @@ class GemmCosts(CostModel):
     # packed: when an operand is packed
     packing_rows: int = tuned(32, "rows", _TIMES, "2026-11-22")
     """Rows that share an operand, from which on packing it saves more than it costs."""
-    panel_rows: int = tuned(
-        12, "rows", "times of 1x1 convolutions of 16 to 960 channels", "Zen 3, 2026-11-30"
-    )
+    panel_rows: int = tuned(12, "rows", "bench/layers.py, 1x1 taps in eval", "Zen 3, 2026-11-30")
     """The same where panels are copied to L1 one after the other, since a tile of 16 registers reads
     little of each."""
     collapsed_lane_rows: int = tuned(128, "rows", _TIMES, "2026-11-25")
@@ -44,9 +42,7 @@ class GemmCosts(CostModel):
     small_block_l2_fraction: int = tuned(16, "part of L2", _TIMES, "2026-11-25")
     """L2 is so many times as large as a small block, which is taken where loads that cross cache
     lines are dear."""
-    panel_l1_fraction: int = tuned(
-        4, "part of L1", "times of 1x1 convolutions of 16 to 960 channels", "Zen 3, 2026-11-30"
-    )
+    panel_l1_fraction: int = tuned(4, "part of L1", "bench/layers.py, 1x1 taps in eval", "Zen 3, 2026-11-30")
     """One part of so many of L1 holds a block of panels that are copied just before they are used."""
     uneven_block_fraction: int = tuned(32, "part of a core's work", _TIMES, "2026-11-24")
     """One part of so many more work for the busiest core is worth larger blocks."""
