@@ -289,7 +289,7 @@ REPORT = "report this with the output of python -m texpr doctor --json"
         ("raise SystemExit(3)", "the process ended with 3", REPORT),
         ("print('soup')", "the process ended with 0", REPORT),
         ("raise ImportError('no islpy')", "ImportError: no islpy", REPORT),
-        ("""print('{"problem": "C[0, 0] is 1"}')""", "C[0, 0] is 1", REPORT),
+        ("""print('{"problem": "C[0, 0] is 1", "seconds": 1}')""", "C[0, 0] is 1", REPORT),
     ],
 )
 def test_kernels_that_fail(program, problem, help, monkeypatch):
@@ -298,6 +298,40 @@ def test_kernels_that_fail(program, problem, help, monkeypatch):
     assert list(kernels(limit)) == [
         Finding("kernels", name, "problem", problem, help) for name in ("1 thread", "2 threads")
     ]
+
+
+@pytest.mark.parametrize(
+    ("ending", "problem", "help"),
+    [
+        ("import os; os.kill(os.getpid(), 11)", "the process ended with SIGSEGV", REPORT),
+        (
+            "import time; time.sleep(60)",
+            "no result after 1 s",
+            "where the machine is busy: --timeout SECONDS",
+        ),
+    ],
+)
+def test_what_a_process_left_open_has_another(ending, problem, help, monkeypatch):
+    """One thread is right, two are not: the numbers are told apart."""
+    program = (
+        "import sys\n"
+        """if '1' in sys.argv[2:]: print('{"problem": "", "seconds": 0.5}', flush=True)\n"""
+        f"else: print('soup'); {ending}\n"
+        "if len(sys.argv) > 3: import os; os._exit(1)"
+    )
+    monkeypatch.setattr(kernel_check, "CHILD", program)
+    one, two = kernels(1)
+    assert (one.status, one.value) == ("ok", "product 192x224x160 = NumPy's, interpreter's, 0.5 s")
+    assert two == Finding("kernels", "2 threads", "problem", problem, help)
+
+
+def test_answers_before_the_limit_count(monkeypatch):
+    program = (
+        """import sys; print('{"problem": "", "seconds": 0.5}', flush=True)\n"""
+        "if len(sys.argv) > 3: import time; time.sleep(60)"
+    )
+    monkeypatch.setattr(kernel_check, "CHILD", program)
+    assert [each.status for each in kernels(1)] == ["ok", "ok"]
 
 
 def test_no_process_can_be_started(monkeypatch):
@@ -330,8 +364,9 @@ def test_a_wrong_result(monkeypatch, capsys):
     text = f"C[1, 2] is {wanted + 1:g}, by NumPy {wanted:g} (1 of 43008 elements differ)"
     monkeypatch.setattr(tx, "op", wrong)
     assert (right, kernel_check.compare(1)) == ("", text)
-    kernel_check.report(1)
-    assert json.loads(capsys.readouterr().out) == {"problem": text}
+    kernel_check.report([1])
+    told = json.loads(capsys.readouterr().out)
+    assert told["problem"] == text and told["seconds"] > 0
 
 
 def test_more_threads_than_cores(monkeypatch):

@@ -9,9 +9,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import texpr
 from texpr.support.options import current
@@ -26,51 +26,88 @@ LARGE, SMALL = (192, 224, 160), (5, 7, 6)
 """Sizes M, N, K that are compared with NumPy, and with the interpreter."""
 CHILD = (
     "import sys; sys.path.append(sys.argv[1])\n"
-    "from texpr.tools.doctor.kernel_check import report; report(int(sys.argv[2]))"
+    "from texpr.tools.doctor.kernel_check import report; report(map(int, sys.argv[2:]))"
 )
 """Program of the process that runs the kernels. A fault of the machine code ends that process alone."""
 _REPORT = "report this with the output of python -m texpr doctor --json"
 
 
+class Answer(NamedTuple):
+    """The problem of the product on a number of threads, empty for none; a way out of it; the
+    seconds that the check took.
+    """
+
+    problem: str
+    help: str
+    seconds: float = 0.0
+
+
 def kernels(limit: float) -> Iterator[Finding]:
     """Check the product on one thread and on as many as the options say.
+
+    Imports take most of the time, so one process checks all numbers of threads. Those that it left
+    open when it ended have another process.
 
     Args:
         limit: seconds of each.
     """
-    for threads in sorted({1, current().threads}):
-        yield _finding(threads, limit)
+    left = sorted({1, current().threads})
+    while left:
+        answers = _answers(left, limit)
+        yield from map(_finding, left, answers)
+        left = left[len(answers) :]
 
 
-def _finding(threads: int, limit: float) -> Finding:
-    name, began = counted(threads, "thread"), time.perf_counter()
-    problem, help = _answer(threads, limit)
-    if problem:
-        return Finding("kernels", name, "problem", problem, help)
+def _finding(threads: int, answer: Answer) -> Finding:
+    name = counted(threads, "thread")
+    if answer.problem:
+        return Finding("kernels", name, "problem", answer.problem, answer.help)
     shown = "x".join(map(str, LARGE))
-    value = f"product {shown} = NumPy's, interpreter's, {time.perf_counter() - began:.1f} s with imports"
+    value = f"product {shown} = NumPy's, interpreter's, {answer.seconds:.1f} s"
     return Finding("kernels", name, "ok", value)
 
 
-def _answer(threads: int, limit: float) -> tuple[str, str]:
-    """A problem and a way out of it, both empty where the kernels are right."""
-    command = [sys.executable, "-c", CHILD, str(Path(texpr.__file__).parents[1]), str(threads)]
+def _answers(threads: Sequence[int], limit: float) -> list[Answer]:
+    """The answers of a process, in the order of the numbers of threads: one at least, fewer than
+    were asked for where the process ended early.
+    """
+    command = [sys.executable, "-c", CHILD, str(Path(texpr.__file__).parents[1]), *map(str, threads)]
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=limit, stdin=subprocess.DEVNULL
+            command, capture_output=True, text=True, timeout=limit * len(threads), stdin=subprocess.DEVNULL
         )
-    except subprocess.TimeoutExpired:
-        return f"no result after {limit:g} s", "where the machine is busy: --timeout SECONDS"
+    except subprocess.TimeoutExpired as ended:
+        late = Answer(f"no result after {limit:g} s", "where the machine is busy: --timeout SECONDS")
+        return _printed(_text(ended.stdout)) or [late]
     except OSError as error:
-        return f"{sys.executable}: {error.strerror}", "allow this process to start others"
+        return [Answer(f"{sys.executable}: {error.strerror}", "allow this process to start others")]
+    return _printed(done.stdout) or [_ending(done)]
+
+
+def _text(output: bytes | str | None) -> str:
+    """What a process printed before its time was over, which is bytes also where text was asked for."""
+    return output.decode(errors="replace") if isinstance(output, bytes) else output or ""
+
+
+def _printed(output: str) -> list[Answer]:
+    """The answers that a process printed, a line each."""
+    found = []
+    for line in output.splitlines():
+        try:
+            told = json.loads(line)
+            problem, seconds = str(told["problem"]), float(told["seconds"])
+        except (KeyError, TypeError, ValueError):
+            continue
+        found.append(Answer(problem, _REPORT, seconds))
+    return found
+
+
+def _ending(done: subprocess.CompletedProcess[str]) -> Answer:
+    """The problem of a process that ended without an answer."""
     if done.returncode < 0:
-        return f"the process ended with {_signal(-done.returncode)}", _REPORT
-    try:
-        problem = str(json.loads(done.stdout.splitlines()[-1])["problem"])
-    except (IndexError, KeyError, TypeError, ValueError):
-        lines = done.stderr.strip().splitlines()
-        problem = lines[-1] if lines else f"the process ended with {done.returncode}"
-    return problem, _REPORT if problem else ""
+        return Answer(f"the process ended with {_signal(-done.returncode)}", _REPORT)
+    lines = done.stderr.strip().splitlines()
+    return Answer(lines[-1] if lines else f"the process ended with {done.returncode}", _REPORT)
 
 
 def _signal(number: int) -> str:
@@ -80,13 +117,17 @@ def _signal(number: int) -> str:
         return f"signal {number}"
 
 
-def report(threads: int) -> None:
-    """Print the problem of the product as a line of JSON, for the process that asks."""
-    try:
-        problem = compare(threads)
-    except Exception as error:
-        problem = f"{type(error).__name__}: {error}"
-    print(json.dumps({"problem": problem}))
+def report(numbers: Iterable[int]) -> None:
+    """Print the problem of the product for each number of threads as a line of JSON, with its
+    seconds, for the process that asks.
+    """
+    for threads in numbers:
+        began = time.perf_counter()
+        try:
+            problem = compare(threads)
+        except Exception as error:
+            problem = f"{type(error).__name__}: {error}"
+        print(json.dumps({"problem": problem, "seconds": time.perf_counter() - began}), flush=True)
 
 
 def compare(threads: int) -> str:
