@@ -39,6 +39,13 @@ def tree(path: Path) -> ast.Module:
     return ast.parse((ROOT / path).read_text(encoding="utf-8"), str(path))
 
 
+def nodes(module: ast.Module) -> list[ast.AST]:
+    """Every node of a tree. A list that stays with it: most checks go through all files."""
+    if "nodes" not in vars(module):
+        module.nodes = list(ast.walk(module))  # type: ignore[attr-defined]
+    return module.nodes  # type: ignore[attr-defined]
+
+
 def package_files() -> tuple[Path, ...]:
     """The Python files of the package."""
     return tuple(path for path in files("*.py") if path.parts[0] == "texpr")
@@ -59,7 +66,7 @@ def imports(path: Path) -> Iterator[tuple[int, str, bool]]:
     top = {id(node) for node in tree(path).body}
     package = path.with_suffix("").parts if path.name == "__init__.py" else path.with_suffix("").parts[:-1]
     package = tuple(part for part in package if part != "__init__")
-    for node in ast.walk(tree(path)):
+    for node in nodes(tree(path)):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name, id(node) in top) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

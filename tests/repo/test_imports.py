@@ -10,7 +10,7 @@ import tomllib
 from importlib.metadata import requires
 
 from tests.repo.floors import CORE
-from tests.repo.source import ROOT, package_files, tree
+from tests.repo.source import ROOT, nodes, package_files, tree
 
 
 def loaded_by(statement: str) -> set[str]:
@@ -89,7 +89,7 @@ def test_messages_name_extras_that_there_are():
     calls = [
         call
         for path in package_files()
-        for call in ast.walk(tree(path))
+        for call in nodes(tree(path))
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "needs"
     ]
     named = {call.args[0].value for call in calls if isinstance(call.args[0], ast.Constant)}

@@ -9,7 +9,7 @@ from importlib import import_module
 import pytest
 
 from tests.repo.floors import EXTRAS
-from tests.repo.source import imports, modules, package_files, tree
+from tests.repo.source import imports, modules, nodes, package_files, tree
 
 LATE_PACKAGES = sorted(
     name
@@ -17,14 +17,14 @@ LATE_PACKAGES = sorted(
     if path.name == "__init__.py"
     and any(
         isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "offer_late"
-        for n in ast.walk(tree(path))
+        for n in nodes(tree(path))
     )
 )
 
 
 def late_modules(module: ast.Module) -> Iterator[tuple[str, str]]:
     """Names that stand for modules which are imported late, and these modules."""
-    for node in ast.walk(module):
+    for node in nodes(module):
         match node:
             case ast.Assign(
                 targets=[ast.Name(name)], value=ast.Call(func=ast.Name("late"), args=[ast.Constant(found)])

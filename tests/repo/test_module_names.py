@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tests.repo.module_names import MAY_REPEAT, ONE_SUBJECT
-from tests.repo.source import modules, package_files, tree
+from tests.repo.source import modules, nodes, package_files, tree
 
 
 def aliases(module: ast.Module) -> Iterator[tuple[str, str]]:
     """The modules of the package that a file imports by another name, with that name."""
-    for node in ast.walk(module):
+    for node in nodes(module):
         if isinstance(node, ast.ImportFrom) and node.module:
             found = [(f"{node.module}.{alias.name}", alias) for alias in node.names]
         elif isinstance(node, ast.Import):

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import texpr
-from tests.repo.source import ROOT, package_files, tree
+from tests.repo.source import ROOT, nodes, package_files, tree
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT, EXTRAS = PYPROJECT["project"], PYPROJECT["project"]["optional-dependencies"]
@@ -108,7 +108,7 @@ def test_each_optional_import_has_an_extra():
     }
     found = []
     for path in package_files():
-        for node in ast.walk(tree(path)):
+        for node in nodes(tree(path)):
             if isinstance(node, ast.With) and isinstance(call := node.items[0].context_expr, ast.Call):
                 if isinstance(call.func, ast.Name) and call.func.id == "needs":
                     assert isinstance(call.args[0], ast.Constant)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import warnings
 
-from tests.repo.source import ROOT, files, package_files, tree
+from tests.repo.source import ROOT, files, nodes, package_files, tree
 
 USUAL_LINES, FILE_LINES, FUNCTION_LINES = 500, 800, 60
 """Files of more than the first number are shown as a warning: a cut at any price makes
@@ -26,9 +26,7 @@ def test_files_are_short():
 
 
 def long_functions(module: ast.Module) -> list[str]:
-    functions = [
-        node for node in ast.walk(module) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    ]
+    functions = [node for node in nodes(module) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     return [f"{f.name}, line {f.lineno}" for f in functions if length(f) > FUNCTION_LINES]
 
 

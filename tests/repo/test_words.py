@@ -8,7 +8,7 @@ import ast
 import re
 from pathlib import Path
 
-from tests.repo.source import ROOT, files, package_files, part_of, tree
+from tests.repo.source import ROOT, files, nodes, package_files, part_of, tree
 
 TARGETS = re.compile(
     r"(?<![a-z])(x86|amd64|aarch64|armv[0-9]|riscv|nvptx|ptx|sm_[0-9]+|avx|sse[0-9]|neon|sve|cuda|nvidia)",
@@ -45,9 +45,9 @@ def words_of(path: Path, module: ast.Module) -> list[str]:
     """Target names in the identifiers of a file, its own name among them, and in its strings;
     prose may name targets as examples.
     """
-    prose = {id(node.value) for node in ast.walk(module) if isinstance(node, ast.Expr)}
+    prose = {id(node.value) for node in nodes(module) if isinstance(node, ast.Expr)}
     found = [path.stem]
-    for node in ast.walk(module):
+    for node in nodes(module):
         match node:
             case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name) | ast.alias(name=name):
                 found.append(name)
@@ -103,7 +103,7 @@ def clauses(module: ast.Module) -> list[str]:
     """The first lines of docstrings that begin with a noun clause: of modules, classes, functions
     and, behind an assignment, of names and attributes.
     """
-    bodies = [body for node in ast.walk(module) if isinstance(body := getattr(node, "body", None), list)]
+    bodies = [body for node in nodes(module) if isinstance(body := getattr(node, "body", None), list)]
     docstrings = [
         node.value.value
         for body in bodies

@@ -85,7 +85,7 @@ def _answers(threads: Sequence[int], limit: float) -> list[Answer]:
 
 
 def _text(output: bytes | str | None) -> str:
-    """What a process printed before its time was over, which is bytes also where text was asked for."""
+    """The output of a process until its time was over: bytes, even where text was asked for."""
     return output.decode(errors="replace") if isinstance(output, bytes) else output or ""
 
 
