@@ -179,6 +179,7 @@ class Library:
 def _environment(name: str, settings: Settings) -> dict[str, str]:
     """Thread counts for everyone; bound threads for torch, which loses much without."""
     found = os.environ | dict.fromkeys(THREAD_VARIABLES, str(settings.threads)) | KEPT_MEMORY
+    found.pop("PYTHONDONTWRITEBYTECODE", None)  # what is installed has byte code
     found |= {
         "JAX_PLATFORMS": "cpu",
         "TF_CPP_MIN_LOG_LEVEL": "3",

@@ -55,7 +55,7 @@ def compiled_here(monkeypatch: pytest.MonkeyPatch) -> list[NativeCode]:
 @pytest.mark.usefixtures("worker_first")
 def test_workers_compile_what_is_not_there(tmp_path: Path, compiled_here: list[NativeCode]):
     with tx.options(cache_dir=tmp_path, threads=2):
-        kernels = _kernels(20, 1000)
+        kernels = _kernels(12, 1000)
         parallel_compile.compile_all(kernels)
         assert all(kernel_cache.find(k.native.key, k.program) for k in kernels)
         assert 0 < len(compiled_here) < len(kernels)
@@ -70,7 +70,7 @@ def test_workers_compile_what_is_not_there(tmp_path: Path, compiled_here: list[N
 
 @pytest.mark.parametrize(
     ("threads", "first", "last", "cached"),
-    [(1, 2000, 2020, True), (2, 2100, 2103, True), (2, 2200, 2220, False)],
+    [(1, 2000, 2012, True), (2, 2100, 2103, True), (2, 2200, 2220, False)],
 )
 def test_no_worker_is_asked(threads: int, first: int, last: int, cached: bool, tmp_path: Path, monkeypatch):
     """For one thread, for few kernels, and without the disk cache."""
@@ -82,6 +82,14 @@ def test_no_worker_is_asked(threads: int, first: int, last: int, cached: bool, t
     assert not asked
 
 
+def test_many_kernels_are_left_to_workers(tmp_path: Path, compiled_here: list[NativeCode]):
+    """For one thread too: what compiles is not in the memory of this process then."""
+    with tx.options(cache_dir=tmp_path, threads=1):
+        kernels = _kernels(parallel_compile.MANY, 6000)
+        parallel_compile.compile_all(kernels)
+        assert not compiled_here and all(kernel_cache.find(k.native.key, k.program) for k in kernels)
+
+
 def test_what_a_worker_fails_for_is_compiled_here(tmp_path: Path, monkeypatch, compiled_here):
     def fail(*arguments: object, timeout: float) -> None:
         raise AssertionError("no worker")
@@ -90,7 +98,7 @@ def test_what_a_worker_fails_for_is_compiled_here(tmp_path: Path, monkeypatch, c
     with tx.options(cache_dir=tmp_path, threads=2):
         kernels = _kernels(20, 3000)
         parallel_compile.compile_all(kernels)
-        assert len(compiled_here) >= 19
+        assert len(compiled_here) >= 18  # each of two workers took one, which is made when it is asked for
         assert all(k.ready() for k in kernels) and len(compiled_here) == 20
 
 
@@ -100,10 +108,10 @@ def test_an_error_here_ends_the_workers_queue(tmp_path: Path, monkeypatch):
 
     monkeypatch.setattr(NativeCode, "_compile", stop)
     with tx.options(cache_dir=tmp_path, threads=2):
-        kernels = _kernels(60, 4000)
+        kernels = _kernels(parallel_compile.MANY - 1, 4000)
         with pytest.raises(KeyboardInterrupt):
             parallel_compile.compile_all(kernels)
-        assert sum(not k.native.missing_key() for k in kernels) < 30
+        assert sum(not k.native.missing_key() for k in kernels) < 8
 
 
 def test_a_worker_keeps_the_code_under_the_key_that_is_asked_for(tmp_path: Path):

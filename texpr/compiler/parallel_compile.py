@@ -1,9 +1,10 @@
-"""Several kernels compiled at once: workers take some of them from the end of the queue, and the
-disk cache hands their code over.
+"""Several kernels compiled at once by worker processes; the disk cache hands their code over.
 
 Steps and proofs are Python and isl, which run on one core of a process, so the others are processes
-(`runtime.process.worker`). A worker starts in half a second: it is worth that for many kernels. One
-that a worker cannot compile is compiled here, where its error is raised.
+(`runtime.process.worker`). A worker starts in half a second: it is worth that for some kernels,
+which this process then compiles too. Many kernels are left to workers alone, so that this process
+has neither LLVM nor isl in its memory (ADR 43). One that a worker cannot compile is compiled here,
+where its error is raised.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ import json
 import threading
 from collections import deque
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, suppress
 from dataclasses import fields as fields_of
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +23,7 @@ from texpr.compiler import kernel_cache
 from texpr.compiler.kernels.compiled_kernel import CompiledKernel
 from texpr.compiler.scheduled_kernels import compiled_again
 from texpr.ir.json.program import Decoder, Encoder
+from texpr.runtime.native import native_library
 from texpr.runtime.process.worker import run_in_child
 from texpr.support.errors import Error
 from texpr.support.frozen_dataclass import frozen
@@ -27,8 +31,16 @@ from texpr.support.options import Options, current, options, remembered
 
 KERNELS_OF_A_WORKER = 6
 """Kernels to compile, from which on a worker is started: they take as long as its start."""
+MANY = 16
+"""Kernels to compile, from which on this process compiles none."""
 TIMEOUT = 600.0
 """Seconds after which a worker that compiles a kernel is killed."""
+_COMPILING = (
+    "texpr.autoschedule.driver",
+    "texpr.compiler.kernels.native_compilation",
+    "texpr.poly.certificate.certify",
+    "texpr.graph.execution.compile",
+)
 _SENT = tuple(f.name for f in fields_of(Options) if f.name not in ("device", "print", "verify", "guard"))
 """Options that a worker gets; with the others there is no disk cache, or they do not concern it."""
 
@@ -55,29 +67,50 @@ class _Request:
 
 
 def compile_all(kernels: Iterable[CompiledKernel]) -> None:
-    """Make the code of kernels that are neither in this process nor on disk, if they are many, with
+    """Make the code of kernels that are neither in this process nor on disk, if they are some, with
     as many processes as the option `threads` says.
 
     Raises:
         Error: that of a kernel.
     """
-    if current().threads < 2:
-        return
     found = (_request(kernel) for kernel in dict.fromkeys(kernels))
     queue = deque(request for request in found if request is not None)
-    workers = min(current().threads - 1, len(queue) // KERNELS_OF_A_WORKER)
+    alone = len(queue) >= MANY
+    workers = min(current().threads - (not alone), len(queue) // KERNELS_OF_A_WORKER)
     if workers < 1:
         return
     threads = [threading.Thread(target=_feed, args=(queue,), daemon=True) for _ in range(workers)]
     for thread in threads:
         thread.start()
     try:
+        for thread in threads if alone else ():
+            thread.join()
         while (request := _take(queue, 0)) is not None:
             request.kernel.native.built  # noqa: B018
     finally:
         queue.clear()
         for thread in threads:
             thread.join()
+
+
+def start_workers(count: int) -> None:
+    """Start workers, which load what they need while this process goes on."""
+    chosen = options_to_send()
+    for _ in range(count):
+        threading.Thread(target=_start, args=(chosen,), daemon=True).start()
+
+
+def _start(chosen: Mapping[str, Any]) -> None:
+    with suppress(Error, AssertionError, OSError):
+        run_in_child(f"{__name__}:prepare_worker", chosen, timeout=TIMEOUT)
+
+
+def prepare_worker(chosen: Mapping[str, Any]) -> None:
+    """Load what compiles kernels, and have the native library in the disk cache."""
+    for name in _COMPILING:
+        import_module(name)
+    with received_options(chosen):
+        native_library.symbols()
 
 
 def _take(queue: deque[_Request], end: int) -> _Request | None:
@@ -105,10 +138,18 @@ def _request(kernel: CompiledKernel) -> _Request | None:
     if not key:
         return None
     with remembered(kernel.asked_with):
-        chosen = {name: getattr(current(), name) for name in _SENT}
-    return _Request(
-        kernel, key, chosen | {"cache_dir": str(chosen["cache_dir"]), "disable": list(chosen["disable"])}
-    )
+        return _Request(kernel, key, options_to_send())
+
+
+def options_to_send() -> dict[str, Any]:
+    """The options of now, as JSON values, for `received_options` in a worker."""
+    chosen = {name: getattr(current(), name) for name in _SENT}
+    return chosen | {"cache_dir": str(chosen["cache_dir"]), "disable": list(chosen["disable"])}
+
+
+def received_options(chosen: Mapping[str, Any]) -> AbstractContextManager[object]:
+    """A with-block of the options that `options_to_send` gave."""
+    return options(**{**chosen, "cache_dir": Path(chosen["cache_dir"])})
 
 
 def compile_in_worker(
@@ -125,7 +166,7 @@ def compile_in_worker(
     """
     rows, item = json.loads(text)
     program, sizes = Decoder(rows).item(item)  # type: ignore[misc]
-    with options(**{**chosen, "cache_dir": Path(chosen["cache_dir"])}):
+    with received_options(chosen):
         kernel = compiled_again(program, dict(sizes), target, schedule, None)
         native = (kernel.overwriting() if overwriting else kernel).native
         built = native.built

@@ -10,10 +10,13 @@ import pytest
 import texpr as tx
 from texpr import nn, ops
 from texpr.graph import Capture, Plan, Variable
+from texpr.graph.execution import compile
+from texpr.graph.lowering import plan_cache
 from texpr.ir.dtypes import F32, I64
 from texpr.ir.printing.tensor import show_program
 from texpr.nn.training.step import TrainingStep
 from texpr.runtime import disk_cache
+from texpr.runtime.process import worker
 from texpr.support.instrumentation import collect
 
 
@@ -51,6 +54,44 @@ def test_what_was_planned_before_is_found(tmp_path: Path):
         assert [n.operations for n in first.launches] == [n.operations for n in second.launches]
         for a, b in zip(run(first), run(second), strict=True):
             np.testing.assert_array_equal(a, b)
+
+
+def test_a_large_program_is_lowered_by_a_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    with tx.options(cache_dir=tmp_path / "here"):
+        expected, made = planned(reassociate=True)
+    monkeypatch.setattr(compile, "LARGE", 1)
+    with tx.options(cache_dir=tmp_path / "worker", threads=1):
+        found, made_here = planned(reassociate=True)
+        assert made and not made_here
+        assert show_program(expected.program) == show_program(found.program)
+        assert expected.explain() == found.explain()
+        for a, b in zip(run(expected), run(found), strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_what_a_worker_cannot_lower_is_lowered_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def fail(*arguments: object, timeout: float) -> None:
+        raise OSError("no processes")
+
+    monkeypatch.setattr(compile, "LARGE", 1)
+    monkeypatch.setattr(worker, "run_in_child", fail)
+    with tx.options(cache_dir=tmp_path, threads=1):
+        assert planned()[1]
+        assert not planned()[1]
+
+
+def test_a_key_holds_its_program_and_constants(tmp_path: Path):
+    capture = Capture()
+    y = capture.input("x", (4,), F32) * 0.1
+    program = capture.program((y.tensor,))
+    with tx.options(cache_dir=tmp_path):
+        key = plan_cache.key_of(program, dict(capture.constants), ("settings",))
+    found, constants = plan_cache.program_of(key)
+    assert show_program(found) == show_program(program)
+    assert [(t.name, a.tolist()) for t, a in constants.items()] == [
+        (t.name, a.tolist()) for t, a in capture.constants.items()
+    ]
+    assert set(constants) <= set(found.inputs)
 
 
 @pytest.mark.parametrize("options", [{"opt": 2}, {"disable": ["fuse"]}, {"reassociate": True}])

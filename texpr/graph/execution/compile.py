@@ -4,12 +4,12 @@ the disk has of them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Set
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping, Sequence, Set
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from texpr.graph.execution.placement import Placement
+from texpr.graph.execution.placement import Placement, placement_of_name
 from texpr.graph.fusion.producer_consumer import Decision, fuse
 from texpr.graph.lowering import plan_cache
 from texpr.graph.lowering.launch_sequence import Launches, make_launches
@@ -17,16 +17,29 @@ from texpr.graph.passes import FUSE, IN_PLACE, SWEEP, WINOGRAD, apply_laws, opti
 from texpr.ir.expr import Tensor
 from texpr.ir.tensor import Program
 from texpr.runtime import gpu
+from texpr.support.errors import Error
 from texpr.support.frozen_dataclass import frozen
+from texpr.support.gc_pause import uncollected
 from texpr.support.late import late
 from texpr.support.options import current
 
 if TYPE_CHECKING:
+    from texpr.compiler import parallel_compile
     from texpr.graph.fusion import materialize, operand_transposes, winograd
+    from texpr.runtime.process import worker
 else:
+    parallel_compile = late("texpr.compiler.parallel_compile")
     materialize = late("texpr.graph.fusion.materialize")
     operand_transposes = late("texpr.graph.fusion.operand_transposes")
     winograd = late("texpr.graph.fusion.winograd")
+    worker = late("texpr.runtime.process.worker")
+
+LARGE, LARGE_NETWORK = 48, 24
+"""Equations of a program from which on a worker lowers it, so that what that needs is not in the
+memory of this process (ADR 43): of any, and of one that keeps packed weights from call to call.
+"""
+TIMEOUT = 600.0
+"""Seconds after which a worker that lowers a program is killed."""
 
 
 @frozen
@@ -86,11 +99,49 @@ def compile_program(
     )
     key = plan_cache.key_of(program, constants, chosen)
     found = plan_cache.find(key, program, placement.kernel) if key else None
+    large = len(program.equations) >= (LARGE_NETWORK if prepacked else LARGE)
+    if found is None and key and large and placement.name == gpu.HOST:
+        found = _lower_in_worker(key, program, placement, settings, prepacked)
     if found is None:
         found = _lower(program, constants, placement, settings, prepacked)
         if key:
             plan_cache.keep(key, program, *found)
     return found
+
+
+def _lower_in_worker(
+    key: str, program: Program, placement: Placement, settings: Settings, prepacked: Set[Tensor]
+) -> tuple[Program, Launches] | None:
+    """The result of `_lower` by a worker, through the disk cache; None where it fails there.
+
+    Other workers start meanwhile, for the kernels.
+    """
+    parallel_compile.start_workers(current().threads - 1)
+    given = (settings.level, list(settings.disabled), settings.reassociate)
+    kept = [t in prepacked for t in program.inputs]
+    try:
+        worker.run_in_child(
+            f"{__name__}:lower_here", key, given, kept, parallel_compile.options_to_send(), timeout=TIMEOUT
+        )
+    except (Error, AssertionError, OSError):
+        return None
+    return plan_cache.find(key, program, placement.kernel)
+
+
+def lower_here(key: str, given: Sequence[Any], kept: Sequence[bool], chosen: Mapping[str, Any]) -> None:
+    """Lower the program of a key and keep what becomes of it, in a worker.
+
+    Args:
+        given: the fields of `Settings`.
+        kept: for each input whether it has the same values from run to run.
+        chosen: options.
+    """
+    program, constants = plan_cache.program_of(key)
+    prepacked = {t for t, same in zip(program.inputs, kept) if same}
+    with parallel_compile.received_options(chosen), uncollected():
+        found = _lower(program, constants, placement_of_name(gpu.HOST), Settings(*given), prepacked)
+        plan_cache.keep(key, program, *found)
+    parallel_compile.prepare_worker(chosen)
 
 
 def _lower(

@@ -19,6 +19,7 @@ from texpr.compiler import kernel_cache
 from texpr.graph.fusion.producer_consumer import Decision
 from texpr.graph.lowering.launch_sequence import KernelOf, Launch, Launches, launch_of_sweep
 from texpr.graph.passes.fold_constants import known_scalars
+from texpr.ir.dtypes import stored
 from texpr.ir.expr import Tensor, Var
 from texpr.ir.json.program import Decoder, Encoder
 from texpr.ir.tensor import Program
@@ -41,6 +42,13 @@ def key_of(program: Program, constants: Mapping[Tensor, np.ndarray], settings: S
     except ValueError:
         return ""
     return "\0".join(("plan", identity(), repr(settings), json.dumps([encoder.rows, asked])))
+
+
+def program_of(key: str) -> tuple[Program, dict[Tensor, np.ndarray]]:
+    """The program that a key stands for, and the values of its constants of rank 0."""
+    rows, asked = json.loads(key.rpartition("\0")[2])
+    program, scalars = Decoder(rows).item(asked)  # type: ignore[misc]
+    return program, {t: stored(value, t.dtype) for t, value in scalars}
 
 
 def keep(key: str, captured: Program, better: Program, launches: Launches) -> None:

@@ -33,7 +33,7 @@ from texpr.support import errors
 from texpr.support.errors import CompileError, Error
 
 _LENGTH = Struct("<Q")
-_MAX_IDLE = 2
+_MAX_IDLE = max(2, os.cpu_count() or 1)
 IDLE_SECONDS = 60.0
 """After which a worker without requests ends. Its parent asks it no more a little earlier."""
 _EARLIER = 0.8
