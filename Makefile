@@ -176,8 +176,9 @@ gpu:
 	$(or $(wildcard $(BIN)/python),$(PYTHON)) -m bench.gpu $(if $(EMULATE),--emulate) --wheels '$(WHEELS)' --report '$(REPORT)' --log '$(LOG)' $(if $(filter command,$(origin SECONDS)),--seconds $(SECONDS))
 
 # Texts, schedules, gradients and files of models nobody would write, an equal part of the time each:  make fuzz SECONDS=600 SEED=1 ONLY=gradients
+# Files of chosen formats:  make fuzz ONLY=files FORMAT="onnx onnx-data" SECONDS=3600
 fuzz: venv
-	$(BIN)/python -m texpr fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY)) --corpus tests/lang/*.tx tests/compiler/*.tx examples/operators/*.tx
+	$(BIN)/python -m texpr fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY)) $(if $(FORMAT),--format $(FORMAT)) --corpus tests/lang/*.tx tests/compiler/*.tx examples/operators/*.tx
 
 # Every property of the test suite, tried with many more examples.
 fuzz-properties: venv

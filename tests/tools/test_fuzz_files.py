@@ -11,8 +11,9 @@ import pytest
 import texpr as tx
 from texpr.__main__ import main
 from texpr.tools.fuzz import damaged_files
-from texpr.tools.fuzz.damaged_files import Format, archive, file_of, formats, is_foreign, trial
+from texpr.tools.fuzz.damaged_files import file_of, is_foreign, trial
 from texpr.tools.fuzz.damaged_models import changed
+from texpr.tools.fuzz.model_formats import Format, archive, formats
 
 
 def test_the_small_archive_is_valid(tmp_path):

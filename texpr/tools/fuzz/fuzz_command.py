@@ -6,11 +6,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from importlib import import_module
 from pathlib import Path
 from random import SystemRandom
 from time import monotonic
 
 from texpr.compiler.imports import library_files
+from texpr.support.errors import CallError
+from texpr.support.extras import needs
 from texpr.support.progress import bar
 from texpr.support.table import aligned
 from texpr.tools.arguments import Commands, add_command
@@ -20,6 +23,7 @@ from texpr.tools.fuzz.damaged_files import ModelFiles
 from texpr.tools.fuzz.defaults import Defaults
 from texpr.tools.fuzz.gradients import Gradients
 from texpr.tools.fuzz.language import Language
+from texpr.tools.fuzz.model_formats import FORMATS, formats
 from texpr.tools.fuzz.part import Part, findings
 from texpr.tools.fuzz.schedules import Schedules
 
@@ -36,6 +40,7 @@ def add_parser(commands: Commands) -> None:
         [
             "texpr fuzz --seconds 600",
             "texpr fuzz --only gradients --seed 3",
+            "texpr fuzz --only files --format onnx onnx-data",
             "texpr fuzz --replay fuzz-findings/one.litmus",
         ],
     )
@@ -50,6 +55,13 @@ def add_parser(commands: Commands) -> None:
         "--only",
         choices=("language", "schedules", "default", "gradients", "files"),
         help="try one part (default: all)",
+    )
+    parser.add_argument(
+        "--format",
+        nargs="+",
+        choices=tuple(FORMATS),
+        default=[],
+        help="files of these formats (with --only files; default: all whose packages are installed)",
     )
     parser.add_argument(
         "--seed",
@@ -118,6 +130,7 @@ def fuzz(arguments: argparse.Namespace) -> int:
     """
     if arguments.replay is not None:
         return _replay(arguments.replay)
+    _check_formats(arguments)
     seed = SystemRandom().randrange(1 << 32) if arguments.seed is None else arguments.seed
     paths = sorted(str(path) for path in (*library_files(), *arguments.corpus))
     print(f"seed {seed}, {len(paths)} files of operators", flush=True)
@@ -126,7 +139,7 @@ def fuzz(arguments: argparse.Namespace) -> int:
         "schedules": (Schedules(seed), arguments.schedules),
         "default": (Defaults(seed, arguments.compile), arguments.defaults),
         "gradients": (Gradients(seed), arguments.gradients),
-        "files": (ModelFiles(seed), arguments.files),
+        "files": (ModelFiles(seed, arguments.format), arguments.files),
     }
     chosen = [parts[name] for name in parts if arguments.only in (None, name)]
     kinds = 0
@@ -140,6 +153,26 @@ def fuzz(arguments: argparse.Namespace) -> int:
     if arguments.counts is not None and rows:
         arguments.counts.write_text(aligned(rows, "><<") + "\n", encoding="utf-8")
     return 1 if kinds else 0
+
+
+def _check_formats(arguments: argparse.Namespace) -> None:
+    """Refuse formats where no files are tried, and those that this environment cannot read.
+
+    Raises:
+        CallError: one of the two.
+        MissingExtra: the package of a format is not installed.
+    """
+    if arguments.format and arguments.only != "files":
+        raise CallError(
+            "fuzz: --format is of files of models, which are one part of several here",
+            code="arguments",
+            help=f"--only files --format {' '.join(arguments.format)}",
+        )
+    for name in arguments.format:
+        package, extra = FORMATS[name]
+        if name not in formats():
+            with needs(extra, f"fuzz --format {name}"):
+                import_module(package)
 
 
 def _tried(part: Part, most: int, seconds: float, folder: Path) -> int:
@@ -160,11 +193,7 @@ def _tried(part: Part, most: int, seconds: float, folder: Path) -> int:
 
 
 _SHOWN = (
-    "pt2",
-    "safetensors",
-    "onnx",
-    "onnx and data",
-    "nnef",
+    *FORMATS,
     "default schedules",
     "programs",
     "differentiated",
@@ -197,7 +226,7 @@ def _replay(path: Path) -> int:
         finding = defaults.replayed(path.read_text(encoding="utf-8"))
     elif path.suffix == ".gradients":
         finding = gradients.replayed(path.read_text(encoding="utf-8"))
-    elif path.name.endswith(tuple(f.suffix for f in damaged_files.formats().values())):
+    elif path.name.endswith(tuple(f.suffix for f in formats().values())):
         finding = damaged_files.replayed(path)
     elif path.suffix == ".litmus":
         finding = schedules.replayed(parse_case(path.read_text(encoding="utf-8")))
