@@ -22,6 +22,7 @@ import numpy as np
 import torch
 from pt2_functions import arithmetic, attention, elements, places, reductions, shapes, windows, writes
 from torch import nn
+from torch._higher_order_ops.while_loop import while_loop
 from torch.nn import functional as F
 
 LARGE = {"inception_v3": 299, "swin_t": 224, "vit_b_16": 224, "alexnet": 224}
@@ -138,6 +139,25 @@ class Recurrent(nn.Module):
         return found | {"still": still, "chosen": chosen}
 
 
+class Repeated(nn.Module):
+    """A part of a program that runs as long as values say, with weights and a buffer in it."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(3, 3)
+        self.register_buffer("limit", torch.tensor(0.5))
+
+    def forward(self, x, n):
+        def holds(n, x):
+            return (n < 9) & (x.abs().sum() > self.limit)
+
+        def step(n, x):
+            return n + 1, torch.tanh(self.linear(x)) * 0.7
+
+        n, x = while_loop(holds, step, (n, x))
+        return x * 2, n
+
+
 class Kept(nn.Module):
     """A buffer whose parts are written, as language models keep what they have read."""
 
@@ -180,6 +200,7 @@ def made() -> dict:
         ),
         "writes": (Case(writes), (big,), {}, None),
         "recurrent": (Recurrent().eval(), (torch.randn(2, 5, 4),), {}, None),
+        "repeated": (Repeated().eval(), (torch.randn(2, 3), torch.zeros(1, dtype=torch.int64)[0]), {}, None),
         "kept": (Kept(), (torch.randn(2),), {}, None),
         "in_place": (InPlace().train(), (torch.randn(4, 3, 5, 5),), {}, None),
     }

@@ -21,13 +21,14 @@ from tests.pt2.programs import archive
 MODEL, WEIGHTS = "models/model.json", "data/weights/model_weights_config.json"
 
 
-def changed(parts: dict[str, Callable[[bytes], bytes | None]], compressed: int = zipfile.ZIP_STORED) -> bytes:
-    """The small archive with other parts; None leaves one out."""
+def changed(
+    parts: dict[str, Callable[[bytes], bytes | None]],
+    compressed: int = zipfile.ZIP_STORED,
+    of: str = "nested",
+) -> bytes:
+    """A small archive with other parts; None leaves one out."""
     found = io.BytesIO()
-    with (
-        zipfile.ZipFile(io.BytesIO(archive("nested"))) as old,
-        zipfile.ZipFile(found, "w", compressed) as new,
-    ):
+    with zipfile.ZipFile(io.BytesIO(archive(of))) as old, zipfile.ZipFile(found, "w", compressed) as new:
         for name in old.namelist():
             short = name.partition("/")[2]
             content = parts.get(short, lambda data: data)(old.read(name))
@@ -36,15 +37,15 @@ def changed(parts: dict[str, Callable[[bytes], bytes | None]], compressed: int =
     return found.getvalue()
 
 
-def document(name: str, change: Callable[[Any], object]) -> bytes:
-    """The small archive with a change in one of its documents."""
+def document(name: str, change: Callable[[Any], object], of: str = "nested") -> bytes:
+    """A small archive with a change in one of its documents."""
 
     def written(data: bytes) -> bytes:
         value = json.loads(data)
         change(value)
         return json.dumps(value).encode()
 
-    return changed({name: written})
+    return changed({name: written}, of=of)
 
 
 def entry(**values: Any) -> bytes:
@@ -185,6 +186,29 @@ def test_all_unknown_operators_at_once():
     assert lines[0] == "error[pt2]: the archive needs operators that texpr does not read"
     assert "    fly.default: 2 nodes" in lines and "    mine.walk.default: 1 node" in lines
     assert any(" with the argument `speed`: 1 node" in line for line in lines)
+
+
+def test_packed_sequences_say_what_to_do():
+    with pytest.raises(tx.pt2.UnknownOperators) as found:
+        tx.pt2.load(node(0, target="torch.ops.aten._pack_padded_sequence.default"))
+    assert str(found.value) == (
+        "error[pt2]: the archive needs operators that texpr does not read\n"
+        "    _pack_padded_sequence.default: 1 node\n"
+        "  help: packed sequences are not read, since lengths are values of a tensor; let the network take "
+        "padded sequences and a mask, and export it again"
+    )
+
+
+def test_loops_over_sizes_are_refused():
+    def change(d):
+        d["graph_module"]["graph"]["nodes"][0]["inputs"][2]["arg"] = {"as_ints": [0, 1]}
+
+    model = tx.pt2.load(document(MODEL, change, of="repeated"))
+    with pytest.raises(tx.CallError) as found:
+        model(np.ones((2, 3), np.float32), 0)
+    lines = str(found.value).splitlines()
+    assert lines[0] == ("error[pt2]: higher_order.while_loop: a loop whose number of steps is that of sizes")
+    assert lines[-1] == "  help: let it carry tensors: torch.tensor(0) instead of 0"
 
 
 def test_wrong_arguments_of_a_node():

@@ -10,7 +10,7 @@ import pytest
 
 import texpr as tx
 from texpr.__main__ import main
-from texpr.tools.fuzz import damaged_files
+from texpr.tools.fuzz import damaged_files, model_formats
 from texpr.tools.fuzz.damaged_files import file_of, is_foreign, trial
 from texpr.tools.fuzz.damaged_models import changed
 from texpr.tools.fuzz.model_formats import Format, archive, formats
@@ -80,3 +80,28 @@ def test_command(tmp_path, capsys):
     (tmp_path / "m.pt2").write_bytes(archive()[:200])
     assert main(["fuzz", "--replay", str(tmp_path / "m.pt2")]) == 0
     assert "nothing goes wrong" in capsys.readouterr().out
+
+
+def test_chosen_formats(tmp_path, capsys):
+    command = ["fuzz", "--seed", "3", "--files", "20", "--findings", str(tmp_path / "f")]
+    assert main([*command, "--only", "files", "--format", "skriptnd", "pt2"]) == 0
+    counted = [line.split()[1] for line in capsys.readouterr().out.splitlines() if line.startswith("   ")]
+    assert counted == ["pt2", "skriptnd"]
+    assert main([*command, "--format", "pt2"]) == 1
+    assert capsys.readouterr().err == (
+        "error[arguments]: fuzz: --format is of files of models, which are one part of several here\n"
+        "  help: --only files --format pt2\n"
+    )
+
+
+def test_a_training_that_changes_though_it_is_refused_is_found(tmp_path, monkeypatch):
+    pytest.importorskip("safetensors")
+    trainer = model_formats._trainer()
+
+    def careless(self, path):
+        self.model[0].bias.data = self.model[0].bias.held() + 1
+        raise tx.CheckpointError("refused", code="checkpoint")
+
+    monkeypatch.setattr(type(trainer), "load", careless)
+    finding = trial("training", b"", Counter())
+    assert finding is not None and finding.kind == "training: AssertionError" and "0.bias" in finding.detail

@@ -17,6 +17,12 @@ from texpr.support.errors import CallError, CheckpointError, Error
 
 DECOMPOSE = "save exported.run_decompositions(): it has no operators that work in place"
 
+_PACKED = ("_pack_padded_sequence", "_pad_packed_sequence")
+_PADDED = (
+    "packed sequences are not read, since lengths are values of a tensor; let the network take padded "
+    "sequences and a mask, and export it again"
+)
+
 
 def check_known(graph: Graph, path: str) -> None:
     """Refuse a program that needs what the table does not have; everything is listed.
@@ -40,7 +46,9 @@ def check_known(graph: Graph, path: str) -> None:
             f"{path} needs operators that texpr does not read",
             code="pt2",
             notes=[f"{name}: {n} node{'s' * (n > 1)}" for name, n in sorted(lacking.items())],
-            help="the reference page `PyTorch archives` lists those that are read; save "
+            help=_PADDED
+            if any(name.startswith(_PACKED) or name.endswith(".data") for name in lacking)
+            else "the reference page `PyTorch archives` lists those that are read; save "
             "exported.run_decompositions(), which needs fewer",
         )
 
@@ -110,7 +118,12 @@ class Run:
 
     def next_seed(self) -> Any:
         """A seed of random numbers."""
-        assert self._seed is not None, "the program has no node that draws"
+        if self._seed is None:
+            raise CallError(
+                "Dropout in training mode inside of a loop draws the same numbers in every step",
+                code="pt2",
+                help="export model.eval()",
+            )
         return self._seed()
 
     def graph(self, graph: Graph, names: dict[str, Any]) -> list[Any]:
@@ -203,6 +216,10 @@ class Run:
         if name in self.buffers:
             self.capture.assign(self.buffers[name], value)
 
-    def inside(self, names: dict[str, Any]) -> Run:
-        """For a graph that is an argument: its inputs are values, which it may not write into."""
-        return Run(self.capture, {}, frozenset(names), self._seed)
+    def inside(self, names: dict[str, Any], capture: Capture | None = None) -> Run:
+        """For a graph that is an argument: its inputs are values, which it may not write into.
+
+        Args:
+            capture: of a graph that is a program of its own, where no seeds are given.
+        """
+        return Run(capture or self.capture, {}, frozenset(names), None if capture else self._seed)

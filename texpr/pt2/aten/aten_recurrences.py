@@ -7,7 +7,7 @@ from typing import Any
 
 from texpr import ops
 from texpr.graph import Symbolic
-from texpr.graph.lazy import concat, stack
+from texpr.graph.lazy import concat, stack, while_loop
 from texpr.ir.dtypes import BOOL
 from texpr.pt2.aten.aten_sizes import run_part
 from texpr.pt2.aten_conversion import Call
@@ -94,3 +94,29 @@ def _cond(call: Call, **given: Any) -> Any:
     found = zip(run_part(call, first, values), run_part(call, second, values), strict=True)
     one = chosen.astype(BOOL).reshape(())
     return tuple(each("cond", "if {0} then {1} else {2}", one, a, b, result=a.dtype) for a, b in found)
+
+
+@aten("higher_order.while_loop")
+def _while_loop(call: Call, **given: Any) -> Any:
+    """A part of the program as long as another one holds."""
+    holds, step, carried, *more = given.values()
+    others = more[0] if more else []
+    if not all(isinstance(x, Symbolic) for x in carried):
+        raise call.refuse(
+            "a loop whose number of steps is that of sizes",
+            help="let it carry tensors: torch.tensor(0) instead of 0",
+        )
+
+    def goes_on(values: Any) -> Any:
+        (found,) = _inner_part(call, holds, values, others)
+        return found.astype(BOOL).reshape(())
+
+    def next_values(values: Any) -> Any:
+        return tuple(_inner_part(call, step, values, others))
+
+    return while_loop(goes_on, next_values, tuple(carried))
+
+
+def _inner_part(call: Call, graph: Any, values: Any, others: list[Any]) -> list[Any]:
+    """The result of a part that is a program of its own: the body of a loop."""
+    return run_part(call, graph, [*values, *others], values[0].capture)

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from texpr.graph import Symbolic
+from texpr.graph import Capture, Symbolic
 from texpr.ir.dtypes import BOOL
 from texpr.pt2.aten_conversion import Call
 from texpr.pt2.converters_of_aten import aten
@@ -112,14 +112,18 @@ def _with_autocast(call: Call, **given: Any) -> Any:
     return tuple(run_part(call, graph, values))
 
 
-def run_part(call: Call, graph: Any, values: list[Any]) -> list[Any]:
-    """The result of a part of the program for these values."""
+def run_part(call: Call, graph: Any, values: list[Any], capture: Capture | None = None) -> list[Any]:
+    """The result of a part of the program for these values.
+
+    Args:
+        capture: by which the part is recorded; that of the program without it.
+    """
     if not isinstance(graph, Graph):
         raise call.refuse("an argument that should be a part of the program is none")
     names = [n.name for n in graph.inputs]
     flat = [v for x in values for v in (x if isinstance(x, list) else [x])]
     inner = dict(zip(names, flat, strict=True))
-    return call.run.inside(inner).graph(graph, inner)
+    return call.run.inside(inner, capture).graph(graph, inner)
 
 
 def _stopped(x: Any) -> Any:
