@@ -216,6 +216,21 @@ def test_later_calls_use_the_copies():
     np.testing.assert_array_equal(net(X), before)
 
 
+def test_copies_can_be_left_out():
+    plain, packed = network(), network()
+    with tx.options(disable="prepack"):
+        found = plain(X)
+    np.testing.assert_allclose(found, packed(X), 1e-5, 1e-6)
+    assert not any(r._memory.prepacked.arrays for r in _runners(plain))
+    assert any(r._memory.prepacked.arrays for r in _runners(packed))
+
+
+def _runners(net: Net) -> list[Runner]:
+    gc.collect()
+    found = (r for r in gc.get_objects() if isinstance(r, Runner) and r._name == "Net")
+    return [r for r in found if any(v is net.first.weight for v in r._variables)]
+
+
 def test_networks_with_other_weights_share_kernels_and_no_copies():
     first, second = network(), network()
     second.load_state_dict({k: v + 1 for k, v in first.state_dict().items()})

@@ -13,7 +13,7 @@ from texpr.graph.execution.placement import Placement, placement_of_name
 from texpr.graph.fusion.producer_consumer import Decision, fuse
 from texpr.graph.lowering import plan_cache
 from texpr.graph.lowering.launch_sequence import Launches, make_launches
-from texpr.graph.passes import FUSE, IN_PLACE, SWEEP, WINOGRAD, apply_laws, optimize
+from texpr.graph.passes import FUSE, IN_PLACE, PREPACK, SWEEP, WINOGRAD, apply_laws, optimize
 from texpr.ir.expr import Tensor
 from texpr.ir.tensor import Program
 from texpr.runtime import gpu
@@ -89,6 +89,8 @@ def compile_program(
         prepacked: inputs that have the same values from run to run, of which kernels may keep what
             they compute of them alone.
     """
+    if PREPACK in settings.disabled:
+        prepacked = frozenset()
     chosen = (
         settings.level,
         sorted(settings.disabled),

@@ -50,6 +50,7 @@ __all__ = [
     "LAWS",
     "PASSES",
     "SWEEP",
+    "PREPACK",
     "WINOGRAD",
     "Law",
     "Stage",
@@ -107,6 +108,11 @@ WINOGRAD = "winograd"
 """The name of what computes convolutions with constant weights in tiles, with fewer products; with
 fusion."""
 
+PREPACK = "prepack"
+"""The name of what lets kernels keep what they compute of constant weights alone; without it a plan has
+the kernels that are saved for C.
+"""
+
 
 def check_names(names: Collection[str]) -> None:
     """Refuse names of passes that there are not, or that cannot be left out.
@@ -114,7 +120,7 @@ def check_names(names: Collection[str]) -> None:
     Raises:
         CallError: such a name.
     """
-    known = [s.name for s in PASSES if s.optional] + [FUSE, SWEEP, IN_PLACE, WINOGRAD]
+    known = [s.name for s in PASSES if s.optional] + [FUSE, SWEEP, IN_PLACE, WINOGRAD, PREPACK]
     for name in names:
         if name not in known:
             raise CallError(

@@ -199,7 +199,7 @@ def _weights(folder: Path) -> tuple[dict[str, np.ndarray], DType]:
     found, kinds = {}, set()
     files = sorted(set(map(str, table.values())))
     for file in files:
-        if Path(file).name != file or "\\" in file or file in (".", ".."):
+        if not file or Path(file).name != file or "\\" in file or file in (".", ".."):
             raise CheckpointError(
                 f"{folder / INDEX}: `{file}` is not the name of a file beside it", code="checkpoint"
             )

@@ -6,14 +6,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from importlib import import_module
 from pathlib import Path
 from random import SystemRandom
 from time import monotonic
 
 from texpr.compiler.imports import library_files
 from texpr.support.errors import CallError
-from texpr.support.extras import needs
 from texpr.support.progress import bar
 from texpr.support.table import aligned
 from texpr.tools.arguments import Commands, add_command
@@ -23,7 +21,7 @@ from texpr.tools.fuzz.damaged_files import ModelFiles
 from texpr.tools.fuzz.defaults import Defaults
 from texpr.tools.fuzz.gradients import Gradients
 from texpr.tools.fuzz.language import Language
-from texpr.tools.fuzz.model_formats import FORMATS, formats
+from texpr.tools.fuzz.model_formats import FORMATS, formats, require
 from texpr.tools.fuzz.part import Part, findings
 from texpr.tools.fuzz.schedules import Schedules
 
@@ -44,25 +42,7 @@ def add_parser(commands: Commands) -> None:
             "texpr fuzz --replay fuzz-findings/one.litmus",
         ],
     )
-    parser.add_argument(
-        "--seconds",
-        type=float,
-        default=60.0,
-        metavar="N",
-        help="how long to look, shared by all parts (default: %(default)g)",
-    )
-    parser.add_argument(
-        "--only",
-        choices=("language", "schedules", "default", "gradients", "files"),
-        help="try one part (default: all)",
-    )
-    parser.add_argument(
-        "--format",
-        nargs="+",
-        choices=tuple(FORMATS),
-        default=[],
-        help="files of these formats (with --only files; default: all whose packages are installed)",
-    )
+    _add_parts(parser)
     parser.add_argument(
         "--seed",
         type=int,
@@ -97,6 +77,28 @@ def add_parser(commands: Commands) -> None:
         help="where to write how often what happened, with every kind of refusal",
     )
     _add_limits(parser)
+
+
+def _add_parts(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=60.0,
+        metavar="N",
+        help="how long to look, shared by all parts (default: %(default)g)",
+    )
+    parser.add_argument(
+        "--only",
+        choices=("language", "schedules", "default", "gradients", "files"),
+        help="try one part (default: all)",
+    )
+    parser.add_argument(
+        "--format",
+        nargs="+",
+        choices=tuple(FORMATS),
+        default=[],
+        help="files of these formats (with --only files; default: all whose packages are installed)",
+    )
 
 
 def _add_limits(parser: argparse.ArgumentParser) -> None:
@@ -169,10 +171,7 @@ def _check_formats(arguments: argparse.Namespace) -> None:
             help=f"--only files --format {' '.join(arguments.format)}",
         )
     for name in arguments.format:
-        package, extra = FORMATS[name]
-        if name not in formats():
-            with needs(extra, f"fuzz --format {name}"):
-                import_module(package)
+        require(name)
 
 
 def _tried(part: Part, most: int, seconds: float, folder: Path) -> int:

@@ -16,20 +16,21 @@ from typing import Any
 import numpy as np
 
 from texpr import nn
+from texpr.nn.checkpoint import require_safetensors
 from texpr.support.errors import Error
 from texpr.support.frozen_dataclass import frozen
 
 FORMATS = {
-    "pt2": ("", ""),
-    "nnef": ("", ""),
-    "skriptnd": ("", ""),
-    "onnx": ("onnx", "onnx"),
-    "onnx-data": ("onnx", "onnx"),
-    "safetensors": ("safetensors", "checkpoint"),
-    "folder": ("safetensors", "checkpoint"),
-    "training": ("safetensors", "checkpoint"),
+    "pt2": "",
+    "nnef": "",
+    "skriptnd": "",
+    "onnx": "onnx",
+    "onnx-data": "onnx",
+    "safetensors": "safetensors",
+    "folder": "safetensors",
+    "training": "safetensors",
 }
-"""The package that reads each format, and the extra that installs it."""
+"""The package that reads each format."""
 MODEL, DATA = "m.onnx", "m.data"
 """Names of the two files of a model whose data lie beside it."""
 
@@ -164,7 +165,7 @@ def _read_training(path: Path) -> None:
 
 def _states(trainer: nn.Trainer) -> dict[str, np.ndarray]:
     states = {**trainer.model.state_dict(), **trainer.optimizer.state_dict()}
-    return {n: np.array(a) for n, a in states.items() if isinstance(a, np.ndarray | int | float)}
+    return {n: np.array(a) for n, a in states.items() if isinstance(a, np.ndarray)}
 
 
 def _graph() -> bytes:
@@ -324,4 +325,18 @@ def formats() -> dict[str, Format]:
         "folder": Format(".folder.tar", _folder, _read_folder, "tar", several=True),
         "training": Format(".training.safetensors", lambda: _written(_trainer().save), _read_training),
     }
-    return {name: known[name] for name, (package, _) in FORMATS.items() if not package or find_spec(package)}
+    return {name: known[name] for name, package in FORMATS.items() if not package or find_spec(package)}
+
+
+def require(name: str) -> None:
+    """Refuse a format whose package is not installed.
+
+    Raises:
+        MissingExtra: it is not.
+    """
+    if FORMATS[name] == "onnx":
+        from texpr.onnx.onnx_package import library
+
+        library()
+    elif FORMATS[name]:
+        require_safetensors(f"fuzz --format {name}")
