@@ -20,7 +20,7 @@ settings.register_profile(
 settings.register_profile(
     "fuzz", deadline=None, max_examples=2_000, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.register_profile("quick", settings.get_profile("texpr"), max_examples=30)
+settings.register_profile("quick", settings.get_profile("texpr"), max_examples=20)
 
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     # Shells start jobs in the background so, and children would inherit it: tests of Ctrl-C would
@@ -38,7 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Tests that say nothing of a number have half of the examples, unless all cases are asked for."""
+    """Tests that say nothing of a number have a third of the examples, unless all cases are asked for."""
     usual = "texpr" if config.getoption("--all") else "quick"
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", usual))
 

@@ -8,10 +8,11 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import texpr as tx
+from tests.profiles import examples
 from texpr.compiler import shape_dispatch as shapes
 from texpr.compiler.accumulation_order import accumulation_order_of
 from texpr.compiler.schedule import Schedule
@@ -58,7 +59,7 @@ def _bits(x: np.ndarray) -> bytes:
 
 
 @pytest.mark.parametrize("text", OPERATORS.values(), ids=OPERATORS)
-@settings(max_examples=6)
+@examples(6)
 @given(extents=st.fixed_dictionaries({n: EXTENTS for n in "MNK"}))
 def test_equal_orders_give_equal_bits(text: str, extents: dict[str, int]):
     program = tx.op(text).program()

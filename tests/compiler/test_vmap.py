@@ -10,10 +10,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import texpr as tx
+from tests.profiles import examples
 from texpr.compiler.op import instance
 from texpr.ir.dtypes import numpy_dtype
 from texpr.ir.printing.tensor import show_program
@@ -119,7 +120,7 @@ def test_all_inputs(name: str):
     check(name, (0,) * len(tx.op(TEXTS[name]).signature.inputs), 0)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.data())
 def test_any_axes(data: st.DataObject):
     """Some inputs along some dimension, the others shared by all examples."""

@@ -10,11 +10,12 @@ from time import sleep
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import texpr as tx
 from tests.distributed.thread_world import run_ranks
+from tests.profiles import examples
 from texpr import distributed as dist
 from texpr import nn
 from texpr.distributed.core_shares import share_of
@@ -78,7 +79,7 @@ def test_floats_of_16_bits_are_rounded_once(dtype, large, reduction):
     assert [float(x[0]) for x in run_ranks(3, call)] == [large + 2] * 3
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(1, 4), st.integers(0, 40), st.sampled_from(["float32", "float64"]), st.data())
 def test_ordered_sums_are_those_of_one_process(size, count, dtype, data):
     """rank 0 + rank 1, then + rank 2, ..., as a loop that accumulates: bit for bit.

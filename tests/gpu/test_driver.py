@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.profiles import examples
 from texpr.runtime.gpu import (
     DeviceArray,
     EmulatedDriver,
@@ -129,7 +130,7 @@ def test_a_replay_runs_its_work_and_then_its_graph():
     )
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.lists(st.tuples(st.integers(0, 3 * MIB), st.integers(0, 1), st.integers(0, 9)), max_size=40))
 def test_blocks_in_use_never_overlap(requests: list[tuple[int, int, int]]):
     driver = EmulatedDriver()

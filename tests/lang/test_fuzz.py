@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.profiles import examples
 from texpr.ir.dtypes import F32
 from texpr.lang import elaborate, parse, parse_kernel
 from texpr.lang.syntax.parser import tokenize
@@ -46,14 +47,14 @@ def survive(text: str) -> None:
 
 
 @given(st.binary(max_size=200))
-@settings(max_examples=150)
+@examples(150)
 def test_random_bytes(data: bytes):
     survive(data.decode("utf-8", "surrogateescape"))
     survive(data.decode("latin-1"))
 
 
 @given(st.lists(st.sampled_from([*KEYWORDS, *REDUCTIONS, *SYMBOLS, *NAMES]), max_size=40))
-@settings(max_examples=250)
+@examples(250)
 def test_token_soup(words: list[str]):
     survive(" ".join(words))
     survive("op f(X: f32[N]) -> Y: f32[N] { Y[i] = " + " ".join(words) + " }")
@@ -72,13 +73,13 @@ def mutated(draw: st.DrawFn) -> str:
 
 
 @given(mutated())
-@settings(max_examples=500)
+@examples(500)
 def test_mutated_operators(text: str):
     survive(text)
 
 
 @given(st.lists(st.sampled_from([*LINE, *SYMBOLS, *NAMES]), max_size=30))
-@settings(max_examples=150)
+@examples(150)
 def test_listings(words: list[str]):
     for text in ("".join(words), "kernel k(X: f32[N]) -> (Y: f32[N])\n" + "".join(words)):
         try:

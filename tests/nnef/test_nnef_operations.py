@@ -7,11 +7,12 @@ from math import erf
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import texpr as tx
 from tests.nnef.models import folder, run
+from tests.profiles import examples
 from texpr.nnef.operation_declarations import STANDARD, TRACT, declared
 from texpr.nnef.operation_table import OPERATIONS
 
@@ -266,7 +267,7 @@ def _fits(w):
     )
 
 
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(w=WINDOWS.filter(_fits))
 def test_pools_are_what_their_windows_hold(tmp_path_factory, w):
     x = R.normal(size=(2, 2, *w["extents"])).astype("f4")
@@ -286,7 +287,7 @@ def test_pools_are_what_their_windows_hold(tmp_path_factory, w):
         assert np.array_equal(found[4, :, :, p, q], largest)
 
 
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(w=WINDOWS.filter(_fits), groups=st.sampled_from([1, 2, 0]))
 def test_convolutions_are_sums_over_their_windows(tmp_path_factory, w, groups):
     parts = groups or 4
@@ -303,7 +304,7 @@ def test_convolutions_are_sums_over_their_windows(tmp_path_factory, w, groups):
         assert np.allclose(found[:, :, p, q], wanted, atol=1e-5)  # sums of up to 36 products
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(w=WINDOWS.filter(_fits).filter(lambda w: w["border"] != "replicate"), groups=st.sampled_from([1, 2]))
 def test_deconvolutions_are_convolutions_turned_round(tmp_path_factory, w, groups):
     """<conv(x), z> = <x, deconv(z)> for all x and z; desample and debox alike."""

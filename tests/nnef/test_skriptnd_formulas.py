@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import texpr as tx
+from tests.profiles import examples
 
 GENERATOR = np.random.default_rng(7)
 
@@ -206,7 +207,7 @@ def windows(tmp_path_factory):
     return loaded(tmp_path_factory.mktemp("windows"), WINDOWS)
 
 
-@settings(max_examples=8, deadline=None)
+@examples(8)
 @given(st.integers(1, 3), st.integers(1, 2), st.integers(0, 2), st.sampled_from([1, 2]), st.integers(1, 3))
 def test_correlations(windows, stride, dilation, edge, groups, f):
     x, w = array(1, 2, 6), array(4, 2 // groups, f)

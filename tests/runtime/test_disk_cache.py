@@ -7,9 +7,10 @@ import os
 import pickle
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.profiles import examples
 from texpr.runtime.disk_cache import DiskCache, shared
 from texpr.support.options import options
 
@@ -25,7 +26,7 @@ def only_file(cache):
 
 
 @given(st.text(), st.binary())
-@settings(max_examples=50)
+@examples(50)
 def test_what_is_stored_comes_back(tmp_path_factory, key, data):
     cache = DiskCache(tmp_path_factory.mktemp("cache"))
     assert cache.get(key) is None

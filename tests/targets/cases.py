@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from texpr.ir.loop import Kernel
 from texpr.ir.shapes import bind_sizes, flat_shape
 from texpr.ir.tensor import Program
 from texpr.runtime.process import qemu
-from texpr.targets import Target, compile_kernel, find_target, symbol_of
+from texpr.targets import Launch, Target, compile_kernel, emit_llvm, find_target, symbol_of
 
 MATMUL = "op matmul(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"
 CONV2D = """
@@ -134,12 +134,21 @@ def _random(generator: np.random.Generator, t: Tensor, shape: tuple[int, ...]) -
     )
 
 
-def kernel_of(case: Case, target: Target, script: str | None = None) -> Kernel:
-    """The kernel of a case as it is emitted, after a schedule: the automatic one, or a script."""
-    given = problem(case)
-    plan = tx.Schedule(given.program, given.sizes if case.fixed else {})
-    plan = plan.auto(target.name) if script is None else plan.replay(script)
-    return pass_pipeline.prepared(plan.kernel, target)
+def kernel_of(case: Case, target: Target, steps: str | tx.Schedule | None = None) -> Kernel:
+    """The kernel of a case as it is emitted: by the automatic schedule, a script, or a schedule of
+    the case that is there.
+    """
+    if not isinstance(steps, tx.Schedule):
+        given = problem(case)
+        plan = tx.Schedule(given.program, given.sizes if case.fixed else {})
+        steps = plan.auto(target.name) if steps is None else plan.replay(steps)
+    return pass_pipeline.prepared(steps.kernel, target)
+
+
+@lru_cache(maxsize=2)
+def emitted(kernel: Kernel, target: Target) -> tuple[str, tuple[Launch, ...]]:
+    """The text of a kernel for a GPU and its launches: made once for runs in two orders."""
+    return emit_llvm(kernel, target)
 
 
 def sizes_of(case: Case, kernel: Kernel) -> dict[Var, int]:

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.autodiff.checking import check_gradient
 from tests.autodiff.test_text import assert_round_trip
+from tests.profiles import examples
 from texpr.autodiff import grad, jvp, vjp
 from texpr.ir.interpreter.tensor import interpret
 from texpr.ir.printing.tensor import show_program
@@ -147,7 +148,7 @@ BODIES = (
 )
 
 
-@settings(max_examples=8)
+@examples(8)
 @given(st.sampled_from(BODIES), st.sampled_from(INDICES), st.sampled_from(INDICES))
 @example(BODIES[0], "i + j - 1", "i")
 @example(BODIES[2], "i + j - 1", "i + j - 1")

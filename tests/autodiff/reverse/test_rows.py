@@ -7,11 +7,12 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import texpr as tx
 from tests.autodiff.checking import check_gradient
+from tests.profiles import examples
 from texpr.autodiff import grad
 from texpr.ir.dtypes import numpy_dtype
 from texpr.ir.loop import For, If, Stmt, Store
@@ -84,7 +85,7 @@ def elaborated(name: str) -> Program:
 
 @pytest.mark.parametrize("name", OPERATORS)
 @given(ends=ENDS)
-@settings(max_examples=4)
+@examples(4)
 def test_rows_in_any_order(name: str, ends: list[int]):
     program = elaborated(name)
     check_gradient(program, *arrays(program, ends))
@@ -93,7 +94,7 @@ def test_rows_in_any_order(name: str, ends: list[int]):
 @pytest.mark.parametrize("name", OPERATORS)
 @pytest.mark.parametrize("order", [1, 2])
 @given(ends=ENDS)
-@settings(max_examples=6)
+@examples(6)
 def test_kernels_compute_what_the_text_says(name: str, order: int, ends: list[int]):
     f = derivative(name, order)
     given_arrays = arrays(f.program(), ends)

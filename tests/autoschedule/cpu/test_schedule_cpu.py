@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import texpr as tx
 from bench.inner.assembly import inner_loops
+from tests.profiles import examples
 from texpr.autoschedule.driver import auto
 from texpr.ir.machine import Machine
 from texpr.targets import find_target
@@ -595,7 +596,7 @@ def test_longer_windows_are_loops():
         }
     )
 )
-@settings(max_examples=8, deadline=None)
+@examples(8)
 def test_sums_of_short_windows_are_those_of_the_interpreter(sizes):
     random = np.random.default_rng(0)
     X, F = (

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import texpr as tx
 from bench.inner.assembly import inner_loops
+from tests.profiles import examples
 from tests.properties.schedule.fused import BLUR, HARRIS, UNSHARP
 
 GUARDS = ["clamp", "wrap", "reflect", "0", "1"]
@@ -34,7 +35,7 @@ def chains(draw: st.DrawFn) -> str:
 
 
 @given(chains(), st.sampled_from([None, 3, 4, 9, 40]))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_chains_are_certified_and_computed(text: str, size: int | None):
     operator = tx.op(text)
     s = tx.schedule(operator, **({} if size is None else {"N": size})).auto()

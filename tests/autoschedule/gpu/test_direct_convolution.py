@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from tests.runtime.emulator.test_fibers import SM80, emulated
-from tests.targets.cases import CONV2D, Case, assert_close, kernel_of, problem
+from tests.runtime.emulator.test_fibers import SM80, emulated, lowered
+from tests.targets.cases import CONV2D, Case, assert_close, problem
 from tests.targets.gpu.test_barriers import CALL, without_barrier
 from tests.targets.gpu.test_ptx import assemble
-from texpr.targets import compile_kernel, emit_llvm
+from texpr.targets import compile_kernel
 
 PLAIN = CONV2D.replace(", b: f32[K]", "").replace("b[k] + ", "")
 LAST = """
@@ -108,7 +108,7 @@ def test_rounded_factors(shapes: tuple[tuple[int, ...], ...]):
         ', "mma_tf32"' in plan.script()
         and "tf32: factors are rounded to tf32 in Y" in plan.certificate().rounding
     )
-    (found,), (exact,) = emulated(case, plan.script()), problem(case).expected
+    (found,), (exact,) = emulated(case, plan), problem(case).expected
     apart = np.abs(found - exact).max()
     assert 1e-4 < apart < 4 * 2.0**-10 * np.sqrt(27 * 24) * 4
 
@@ -120,7 +120,7 @@ def test_tensor_cores_are_proven():
 
 def test_a_barrier_matters():
     case = CASES[1]
-    assert emit_llvm(kernel_of(case, SM80), SM80)[0].count(CALL) == 2
+    assert lowered(case)[1].count(CALL) == 2
     assert not np.allclose(emulated(case, change=without_barrier(0))[0], problem(case).expected[0], rtol=1e-3)
 
 

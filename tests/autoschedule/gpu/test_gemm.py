@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from tests.runtime.emulator.test_fibers import SM80, emulated
+from tests.runtime.emulator.test_fibers import SM80, emulated, lowered
 from tests.targets.cases import MATMUL, Case, kernel_of, problem
 from tests.targets.gpu.test_barriers import CALL, without_barrier
 from tests.targets.gpu.test_ptx import assemble
@@ -110,7 +110,7 @@ def test_large_tiles_stay_in_registers(text: str, instruction: str, most: int, t
 
 @pytest.mark.parametrize("given", [THREADS[0], WARPS[0]])
 def test_the_barrier_matters(given: Case):
-    assert emit_llvm(kernel_of(given, SM80), SM80)[0].count(CALL) == 1
+    assert lowered(given)[1].count(CALL) == 1
     (found,), (expected,) = emulated(given, change=without_barrier(0)), problem(given).expected
     assert not np.allclose(found, expected, rtol=1e-3)
 

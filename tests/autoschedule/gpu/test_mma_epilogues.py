@@ -56,18 +56,20 @@ def test_emulated(given: Case):
     """Any type, any number of rows and columns, rows along one loop or two; neighbours are
     computed and stored together.
     """
-    script = scheduled(given).script()
+    s = scheduled(given)
+    script = s.script()
     assert ', "mma_' in script and '.lane", "thread.x")' in script and "store_mma" not in script
-    assert right(emulated(given, script)[0], problem(given).expected[0])
+    assert right(emulated(given, s)[0], problem(given).expected[0])
 
 
 def test_rounded_factors():
     """Sums of 64 products whose factors have 11 bits each."""
     given = Case("single", SINGLE, ((64, 64), (64, 72), (72,)))
     with tx.options(tf32=True):
-        script = scheduled(given).script()
+        s = scheduled(given)
+        script = s.script()
     assert ', "mma_tf32"' in script and '.lane", "thread.x")' in script
-    np.testing.assert_allclose(emulated(given, script)[0], problem(given).expected[0], atol=64 * 4 * 2.0**-10)
+    np.testing.assert_allclose(emulated(given, s)[0], problem(given).expected[0], atol=64 * 4 * 2.0**-10)
 
 
 @pytest.mark.parametrize("given", (ODD, *CASES[2:]), ids=str)

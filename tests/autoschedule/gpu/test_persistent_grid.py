@@ -17,7 +17,7 @@ from tests.autoschedule.gpu.test_gemm import HALF, LINEAR
 from tests.autoschedule.gpu.test_warpgroup_gemm import BATCHED, LAYER, WINDOWS, right, scheduled
 from tests.schedule.steps.hardware.test_async_mma import computed, without
 from tests.schedule.steps.hardware.test_bulk_copy import warpgroups
-from tests.targets.cases import Case, kernel_of, problem
+from tests.targets.cases import Case, emitted, kernel_of, problem
 from tests.targets.gpu.sass import count, instructions
 from tests.targets.gpu.test_ptx import assemble
 from tests.targets.gpu.test_warpgroups import SM90, script
@@ -268,8 +268,8 @@ def test_by_default(most: int, walks: int, given: Case, monkeypatch: pytest.Monk
     assert s.script().count("max_blocks") == walks and "through=" in s.script() and "bulk_copy" in s.script()
     assert s.script().count("cluster.x") == s.script().count('multicast("B_cache"') == (most == 4)
     s.certificate()
-    kernel = kernel_of(given, SM90)
-    (launch,) = emit_llvm(kernel, SM90)[1]
+    kernel = kernel_of(given, SM90, s)
+    (launch,) = emitted(kernel, SM90)[1]
     assert np.prod([n.value for n in launch.grid]) <= most  # type: ignore[union-attr]
     assert all(
         right(computed(kernel, given, backwards), problem(given).expected[0]) for backwards in (False, True)
@@ -364,7 +364,7 @@ def test_tiles_in_groups_of_rows(group: int, places: list[str], target: str, mon
     assert bound == places
     s.certificate()
     where = find_target(target)
-    text, launches = emit_llvm(kernel_of(given, where), where)
+    text, launches = emit_llvm(kernel_of(given, where, s), where)
     out = problem(given).empty()
     ready = plan(Artifact(where, "", "", "", b"", launches, ()), {})
     fibers.run(text, ready.launches, problem(given).inputs, out, ready.scratch, [], maps=ready.maps)

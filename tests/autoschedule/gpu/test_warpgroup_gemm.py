@@ -70,13 +70,14 @@ def test_emulated(turned: str, given: Case, few: int, monkeypatch: pytest.Monkey
     that fill no tile.
     """
     monkeypatch.setattr(warpgroups, "GPU_COSTS", GpuCosts(few_tiles=few))
-    lines = scheduled(given).script()
+    s = scheduled(given)
+    lines = s.script()
     assert (
         f'{turned}", reassoc=True)' in lines
         and 'async_mma("' in lines
         and "mma_" not in lines.replace("wgmma_", "")
     )
-    kernel = kernel_of(given, SM90)
+    kernel = kernel_of(given, SM90, s)
     for backwards in (False, True):
         assert right(computed(kernel, given, backwards), problem(given).expected[0])
 
@@ -91,7 +92,7 @@ def test_windows(row: str, terms: str, given: Case):
     s = scheduled(given)
     assert f'tensorize("Y.{row}i", "wgmma_' in s.script() and f'async_mma("Y.{terms}"' in s.script()
     s.certificate()
-    kernel = kernel_of(given, SM90)
+    kernel = kernel_of(given, SM90, s)
     for backwards in (False, True):
         np.testing.assert_allclose(
             computed(kernel, given, backwards), problem(given).expected[0], rtol=1e-4, atol=1e-3

@@ -7,10 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import texpr as tx
+from tests.profiles import examples
 from texpr import ops
 from texpr.bridges.jax.jax_operator import JaxOp
 
@@ -37,7 +38,7 @@ def with_64_bits():
     return jax.enable_x64(True) if hasattr(jax, "enable_x64") else jax.experimental.enable_x64()
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(
     st.lists(st.integers(0, 4), max_size=3),
     st.sampled_from(["float16", "bfloat16", "float32"]),
@@ -52,7 +53,7 @@ def test_results_are_those_of_the_interpreter(shape, dtype, jitted):
     assert np.asarray(found).tobytes() == np.asarray(expected).tobytes()
 
 
-@settings(max_examples=12)
+@examples(12)
 @given(st.integers(0, 9), st.integers(0, 9), st.integers(1, 9))
 def test_products_are_those_of_the_operator(m, n, k):
     a, b = numbers(2, m, k), numbers(3, k, n)

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import texpr as tx
+from tests.profiles import examples
 
 torch: Any = pytest.importorskip("torch")
 
@@ -30,7 +31,7 @@ def interpreted(op: tx.Op, *tensors: Any, **constants: object) -> Any:
     return tx.interpret(op, *arrays, **constants)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.integers(0, 5), st.integers(0, 5), st.integers(0, 5), st.booleans(), st.booleans())
 def test_values_are_those_of_the_interpreter(n: int, k: int, m: int, turned: bool, bias: bool):
     f = tx.torch.op(LINEAR)

@@ -10,10 +10,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import texpr as tx
+from tests.profiles import examples
 
 DTYPES = ("?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8")
 OPERATORS = {
@@ -158,7 +159,7 @@ def agree(of_numpy: Callable[[], object], of_tensors: Callable[[], tx.Tensor]) -
         assert (same | near & np.isfinite(want) & (want != 0)).all(), (got, want)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.sampled_from(sorted(OPERATORS)), pairs())
 def test_operators(name: str, pair: tuple[np.ndarray, np.ndarray]):
     (a, b), f = pair, OPERATORS[name]
@@ -167,7 +168,7 @@ def test_operators(name: str, pair: tuple[np.ndarray, np.ndarray]):
     agree(lambda: f(a, b), lambda: f(tx.tensor(a), tx.tensor(b)))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.sampled_from(sorted(OPERATORS)), arrays((3,)), st.sampled_from(NUMBERS), st.booleans())
 def test_operators_with_numbers(name: str, a: np.ndarray, number: object, first: bool):
     f = OPERATORS[name]
@@ -177,7 +178,7 @@ def test_operators_with_numbers(name: str, a: np.ndarray, number: object, first:
         agree(lambda: f(a, number), lambda: f(tx.tensor(a), number))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.sampled_from(REDUCTIONS), arrays(), st.data())
 def test_reductions(name: str, a: np.ndarray, data: st.DataObject):
     axis: object = None
@@ -198,7 +199,7 @@ def test_reductions(name: str, a: np.ndarray, data: st.DataObject):
     agree(lambda: getattr(a, name)(**options), lambda: getattr(tx.tensor(a), name)(**options))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(arrays(), st.sampled_from(DTYPES))
 def test_conversions_and_signs(a: np.ndarray, dtype: str):
     if a.dtype.kind != "f" or np.dtype(dtype).kind not in "iu":  # where NumPy does what the processor does
@@ -219,7 +220,7 @@ def test_masks_of_nothing(extents: tuple[int, ...], mask: tuple[int, ...]):
     agree(lambda: a, lambda: x)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(arrays(), st.data())
 def test_indices(a: np.ndarray, data: st.DataObject):
     n = max(a.shape, default=1) + 1

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import texpr as tx
+from tests.profiles import examples
 from texpr.graph.arrays.promotion import promoted, with_number
 from texpr.ir.dtypes import BF16, BOOL, DTYPES, F16, F32, F64, I64, from_numpy, numpy_dtype
 
@@ -144,7 +145,7 @@ def test_the_table_of_dtypes_is_numpy_s(a):
     assert [promoted(BF16, t) for t in (F16, F32, F64, BOOL, I64)] == [F32, F32, F64, BF16, F64]
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(
     st.lists(
         st.sampled_from(

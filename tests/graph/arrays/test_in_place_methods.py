@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import texpr as tx
+from tests.profiles import examples
 from texpr import nn
 
 A = np.arange(12, dtype="f4").reshape(3, 4) - 5
@@ -134,7 +135,7 @@ def test_places_are_assigned_as_numpy_does(name: str, form: str):
     assert (x.numpy() == expected).all()
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(st.data())
 def test_the_last_value_at_a_place_counts(data: st.DataObject):
     places = data.draw(st.lists(st.integers(-5, 4), min_size=1, max_size=8))

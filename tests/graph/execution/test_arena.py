@@ -10,10 +10,11 @@ import threading
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import texpr as tx
+from tests.profiles import examples
 from texpr import nn, ops
 from texpr.compiler.kernels.aliasing import overwritten
 from texpr.compiler.pass_pipeline import certified_loops
@@ -138,7 +139,7 @@ def graphs(draw):
     ]
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(graphs(), st.booleans())
 def test_values_are_the_same_bits(graph: list[tuple[int, int, int]], fuse: bool):
     others = () if fuse else ("fuse",)

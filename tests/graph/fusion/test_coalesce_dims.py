@@ -8,10 +8,11 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import texpr as tx
+from tests.profiles import examples
 from texpr import nn
 from texpr.compiler.call_checks import check_requirements
 from texpr.graph.fusion.coalesce_dims import coalesced
@@ -130,7 +131,7 @@ def test_values_are_the_same_over_these_inputs(name: str):
     assert f"({inputs})" in show_program(fewer), show_program(fewer)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.data())
 def test_random_sums_of_products(data: st.DataObject):
     """Operands that have some of the loops in some order, of extents 1 to 3; bit for bit."""

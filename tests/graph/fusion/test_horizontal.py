@@ -9,10 +9,11 @@ from math import prod
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import texpr as tx
+from tests.profiles import examples
 from texpr import nn, ops
 from texpr.graph import Capture, Plan, Variable
 from texpr.ir.dtypes import F32, I64
@@ -60,7 +61,7 @@ def test_bits_are_those_of_kernels_for_each(threads: int):
             assert np.array_equal(found.view(np.uint32), wanted.view(np.uint32))
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=3).map(tuple), min_size=2, max_size=6))
 def test_any_shapes(shapes: list[tuple[int, ...]]):
     for found, wanted in zip(values(shapes), values(shapes, disable=["sweep"]), strict=True):

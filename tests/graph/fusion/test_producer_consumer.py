@@ -10,10 +10,11 @@ from math import prod
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import texpr as tx
+from tests.profiles import examples
 from texpr import nn, ops
 from texpr.graph import Capture, Plan, Symbolic, Variable
 from texpr.ir.dtypes import F32, I64
@@ -113,7 +114,7 @@ def built(graph: list[tuple[int, int, int]], **options: object) -> Plan:
     return Plan(capture, [made[-1], made[len(made) // 2]], **options)  # type: ignore[arg-type]
 
 
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(graphs())
 def test_random_graphs_keep_their_values_and_their_places(graph: list[tuple[int, int, int]]):
     data = np.linspace(-1, 1, 16, dtype=np.float32).reshape(4, 4)

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import texpr as tx
+from tests.profiles import examples
 from texpr import nn
 from texpr.graph import Capture, Plan
 from texpr.graph.fusion import winograd
@@ -73,7 +74,7 @@ def assert_near(found: np.ndarray, wanted: np.ndarray, x: np.ndarray, weight: np
     np.testing.assert_allclose(found, wanted, rtol=0, atol=2e-6 * largest + 1e-12)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(
     st.sampled_from([(3, 4), (3, 2), (5, 2)]),
     st.tuples(st.integers(1, 3), st.integers(1, 4), st.integers(1, 8)),

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import texpr as tx
+from tests.profiles import examples
 from texpr import nn
 from texpr.runtime.native import jit as native
 
@@ -39,7 +40,7 @@ def looped(f: Step, c: Any, xs: Any, count: int, reverse: bool) -> tuple[Any, An
     return c, None if ys[0] is None else tx.stack(ys)
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(st.sampled_from(sorted(BODIES)), st.integers(1, 5), st.booleans(), st.booleans())
 def test_scan(name: str, count: int, reverse: bool, traced: bool):
     """The values and the gradients of a loop in Python."""
@@ -161,7 +162,7 @@ def test_products_in_a_side():
     np.testing.assert_allclose(f(np.array(False), a, b).numpy(), (a @ b).sum() + a[:, :2], rtol=1e-12)
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(st.integers(1, 1000), st.booleans())
 def test_while_loop(n: int, traced: bool):
     """Collatz's steps."""

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import texpr as tx
+from tests.profiles import examples
 from texpr import nn
 
 random = np.random.default_rng(3)
@@ -32,7 +33,7 @@ def stacked(f: Callable[[Any], Any], xs: np.ndarray, axis: int) -> np.ndarray:
     return np.stack([f(tx.tensor(x)).numpy() for x in np.moveaxis(xs, axis, 0)])
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(st.sampled_from(sorted(FUNCTIONS)), st.integers(0, 2), st.integers(1, 3))
 def test_one_after_the_other(name: str, axis: int, count: int):
     f, xs = FUNCTIONS[name], np.moveaxis(random.standard_normal((count, 3, 2)), 0, axis)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import texpr as tx
+from tests.profiles import examples
 from texpr.graph.passes.gather_updates import gather_updates
 from texpr.ir.interpreter.tensor import interpret
 from texpr.ir.tensor import Equation, Program
@@ -41,7 +42,7 @@ def _check(before: Program, after: Program) -> None:
 small = st.integers(1, 5)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(small, small, st.integers(0, 14), st.integers(1, 4), st.integers(1, 3), st.integers(0, 3))
 def test_windows_along_a_line(r: int, h: int, m: int, s: int, d: int, z: int):
     """Taps that overlap, meet or leave gaps; results that are shorter or longer than what updates

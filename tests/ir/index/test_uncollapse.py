@@ -7,10 +7,11 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.poly.nests import ZERO, at, evaluate, events, kernel, less, loop, plus, put, tensor, times
+from tests.profiles import examples
 from texpr.ir.build import add, floordiv, integer, maximum, minimum, mul, sub
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import Add, Expr, FloorDiv, Mod, Mul, Read, Var, index
@@ -133,7 +134,7 @@ def assert_same_instances(k: Kernel, at_sizes) -> Parted:
 
 
 @given(nests(), st.lists(st.tuples(*[st.sampled_from((0, 1, 2, 3))] * 4), min_size=2, max_size=2))
-@settings(max_examples=40, deadline=None, derandomize=True)
+@examples(40)
 def test_the_same_instances_in_the_same_order(k: Kernel, sizes: list[tuple[int, ...]]):
     assert_same_instances(k, sizes)
 

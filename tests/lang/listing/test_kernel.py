@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import texpr as tx
 from tests import programs
+from tests.profiles import examples
 from tests.properties.lang.test_round_trip import OPS, instance
 from tests.strategies import Case, cases
 from texpr.ir.dtypes import BF16, F32, I64
@@ -34,7 +35,7 @@ def check(kernel: Kernel) -> None:
 
 
 @given(cases())
-@settings(max_examples=30)
+@examples(30)
 def test_random_kernels(case: Case):
     check(lower(hoist(desugar(case.program))))
 

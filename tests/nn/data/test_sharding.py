@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import texpr as tx
 from tests.distributed.thread_world import run_ranks
+from tests.profiles import examples
 from texpr import distributed as dist
 from texpr import nn
 from texpr.nn.data import DataLoader, LengthBatchSampler, TensorDataset, WeightedRandomSampler
@@ -105,7 +106,7 @@ def test_a_communicator_of_another_library():
         DataLoader(numbers(3), shard=Comm())
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.integers(1, 20), SIZES, st.integers(1, 4))
 def test_gathered_values_are_those_of_one_process(count, size, ranks):
     def call(comm):

@@ -9,10 +9,11 @@ from math import exp, isnan
 import numpy as np
 import pytest
 import sklearn.metrics as sk
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import texpr as tx
+from tests.profiles import examples
 from texpr import nn
 from texpr.nn import metrics as m
 
@@ -39,7 +40,7 @@ def alike(found: object, wanted: object, tolerance: float = 1e-12) -> bool:
 
 
 @st.composite
-def examples(draw: st.DrawFn) -> tuple[np.random.Generator, int, list[int]]:
+def epochs(draw: st.DrawFn) -> tuple[np.random.Generator, int, list[int]]:
     count = draw(st.integers(1, 30))
     cuts = sorted(draw(st.lists(st.integers(0, count), max_size=4)))
     return np.random.default_rng(draw(st.integers(0, 2**32))), count, cuts
@@ -53,8 +54,8 @@ def counts_of(average: str) -> list[tuple[nn.Metric, Callable[..., float]]]:
     ]
 
 
-@settings(max_examples=60, deadline=None)
-@given(examples(), st.integers(3, 6))
+@examples(60)
+@given(epochs(), st.integers(3, 6))
 def test_classes(case: tuple[np.random.Generator, int, list[int]], classes: int):
     random, count, cuts = case
     outputs = random.integers(0, 4, (count, classes)).astype("f4")  # with ties
@@ -80,8 +81,8 @@ def test_classes(case: tuple[np.random.Generator, int, list[int]], classes: int)
         assert alike(over_batches(m.Perplexity().of(CE), outputs, targets, cuts), perplexity)
 
 
-@settings(max_examples=40, deadline=None)
-@given(examples(), st.integers(3, 5), st.sampled_from(["macro", "weighted"]))
+@examples(40)
+@given(epochs(), st.integers(3, 5), st.sampled_from(["macro", "weighted"]))
 def test_areas_of_classes(case: tuple[np.random.Generator, int, list[int]], classes: int, average: str):
     random, count, cuts = case
     outputs, targets = random.normal(size=(count, classes)), random.integers(0, classes, count)
@@ -96,8 +97,8 @@ def test_areas_of_classes(case: tuple[np.random.Generator, int, list[int]], clas
             assert alike(found, wanted)
 
 
-@settings(max_examples=60, deadline=None)
-@given(examples(), st.booleans())
+@examples(60)
+@given(epochs(), st.booleans())
 def test_yes_and_no(case: tuple[np.random.Generator, int, list[int]], has_axis: bool):
     random, count, cuts = case
     outputs = np.round(random.normal(size=count), 1)
@@ -123,8 +124,8 @@ def test_yes_and_no(case: tuple[np.random.Generator, int, list[int]], has_axis: 
         assert np.array_equal(matrix, sk.confusion_matrix(targets, answers, labels=[0, 1]))  # type: ignore[arg-type]
 
 
-@settings(max_examples=40, deadline=None)
-@given(examples(), st.integers(2, 5))
+@examples(40)
+@given(epochs(), st.integers(2, 5))
 def test_several_labels(case: tuple[np.random.Generator, int, list[int]], labels: int):
     random, count, cuts = case
     outputs = np.round(random.random((count, labels)), 1)
@@ -145,8 +146,8 @@ def test_several_labels(case: tuple[np.random.Generator, int, list[int]], labels
         assert np.array_equal(matrix, sk.multilabel_confusion_matrix(targets, answers))  # type: ignore[arg-type]
 
 
-@settings(max_examples=60, deadline=None)
-@given(examples(), st.sampled_from([(), (1,), (3,)]), st.booleans())
+@examples(60)
+@given(epochs(), st.sampled_from([(), (1,), (3,)]), st.booleans())
 def test_numbers(case: tuple[np.random.Generator, int, list[int]], places: tuple[int, ...], constant: bool):
     random, count, cuts = case
     outputs, targets = random.normal(size=(2, count, *places))

@@ -7,10 +7,11 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.poly.nests import evaluate, plus, tensor, times
+from tests.profiles import examples
 from texpr.ir.expr import Expr, FloorDiv, Mod, Mul, Var, index
 from texpr.ir.printing.expr import show
 from texpr.passes.analysis.row_major import flat_index
@@ -46,7 +47,7 @@ def accesses(draw) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
 
 
 @given(accesses(), st.tuples(*[st.integers(1, 5)] * 3), st.tuples(*[st.integers(0, 20)] * 3))
-@settings(max_examples=75, deadline=None, derandomize=True)
+@examples(75)
 def test_the_position_of_an_element(access, sizes: tuple[int, ...], values: tuple[int, ...]):
     indices, shape = access
     env = dict(zip((M, N, K), sizes)) | dict(zip((v, w, b), values))

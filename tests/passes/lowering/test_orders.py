@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import texpr as tx
+from tests.profiles import examples
 from texpr.ir.interpreter.loop import interpret_kernel
 from texpr.ir.interpreter.tensor import interpret
 from texpr.ir.verifier.program import verify_kernel
@@ -116,14 +117,14 @@ def check_lowered(r: Recurrence, sizes: tuple[int, ...]) -> None:
         np.testing.assert_array_equal(got, want, err_msg=r.text)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60)
 @given(founded())
 def test_what_has_an_order_is_lowered(r: Recurrence):
     check_program(unproven(parse(r.text).ops["f"], {}, {}))
     check_lowered(r, (4, 3, 3)[: r.rank])
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60)
 @given(anything())
 def test_verdicts_are_those_of_an_enumeration(r: Recurrence):
     """Accepted for all sizes: there is an order at all small ones. Refused: at some there is

@@ -8,11 +8,12 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.passes.math.evaluate import evaluate, fma_f32, fma_f64, ulp_error
 from tests.passes.math.reference import REFERENCE, WIDE
+from tests.profiles import examples
 from texpr.ir.dtypes import F32, F64, I32, DType, numpy_dtype
 from texpr.ir.expr import Add, Call, Const, Expr, FloorDiv, Mod, Mul, Pow, Sub, Var
 from texpr.ir.traverse import children, walk
@@ -83,7 +84,7 @@ def test_error_is_within_the_bound(name: str, t: DType) -> None:
 
 
 @pytest.mark.parametrize(("name", "t"), CASES)
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(data=st.data())
 def test_any_number_is_within_the_bound(name: str, t: DType, data: st.DataObject) -> None:
     number = data.draw(st.floats(width=t.bits))

@@ -13,7 +13,7 @@ import pytest
 
 import texpr as tx
 from tests.runtime.emulator.test_fibers import SM80
-from tests.targets.cases import Case, problem, sizes_of
+from tests.targets.cases import Case, emitted, problem, sizes_of
 from texpr import poly
 from texpr.compiler import pass_pipeline
 from texpr.ir.build import add, mod
@@ -55,7 +55,7 @@ def scheduled(buffers: int = 3, sizes: tuple[tuple[str, int], ...] = ()) -> tx.S
 def computed(kernel: Kernel, case: Case, backwards: bool) -> np.ndarray:
     """What the emulator makes of a kernel of which nothing was proven."""
     given = problem(case)
-    text, launches = emit_llvm(kernel, SM80)
+    text, launches = emitted(kernel, SM80)
     sizes = sizes_of(case, kernel)
     ready = plan(Artifact(SM80, "", "", "", b"", launches, kernel.temporaries), sizes)
     out = given.empty()

@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import texpr as tx
@@ -23,6 +23,7 @@ from tests.poly.certificate.changes import (
     swapped,
 )
 from tests.poly.certificate.exactly import Wrong, outputs
+from tests.profiles import examples
 from texpr.compiler.pass_pipeline import ready
 from texpr.ir.build import integer
 from texpr.ir.loop import Kernel
@@ -188,7 +189,7 @@ def test_sound_loops_are_proven_and_run(name: str, script: str):
         max_size=2,
     ),
 )
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_changed_loops_are_proven_exactly_if_they_run(sound, changes):
     kernel, program, op = prepared(*sound)
     for change, number, by in changes:

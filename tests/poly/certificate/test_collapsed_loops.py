@@ -15,10 +15,10 @@ from texpr.compiler.pass_pipeline import ready
 from texpr.ir.printing.loop import show_kernel
 from texpr.lang import parse_kernel
 from texpr.poly.certificate import certify
+from texpr.poly.certificate.engine.buffer_accesses import access
 from texpr.poly.certificate.engine.exposed_uses import uncovered
 from texpr.poly.certificate.engine.isl_frame import Frame
 from texpr.poly.certificate.engine.statement_extraction import as_written, parameters_of
-from texpr.poly.certificate.engine.value_tracing import access
 
 OP = """op windows(X: f32[16, 9, 9], F: f32[4, 16, 3, 2]) -> Y: f32[4, 4, 4] {
   Y[k, y, x] = sum(c, r, q: X[c, 2*y + r, 2*x + q] * F[k, c, r, q])

@@ -7,11 +7,12 @@ from itertools import product
 
 import islpy as isl
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.poly.certificate.exactly import Machine
 from tests.poly.nests import at, e, kernel, tensor
+from tests.profiles import examples
 from texpr.ir.dtypes import BOOL, I8, I32, I64
 from texpr.ir.expr import (
     Add,
@@ -136,7 +137,7 @@ def points() -> list[dict[Var, int]]:
 
 
 @given(CONDITIONS)
-@settings(max_examples=125)
+@examples(125)
 def test_a_condition_holds_where_isl_says(condition: Expr):
     frame = a_frame()
     plain = frame.abstract(condition)
@@ -148,7 +149,7 @@ def test_a_condition_holds_where_isl_says(condition: Expr):
 
 
 @given(CONDITIONS)
-@settings(max_examples=125)
+@examples(125)
 def test_what_intervals_decide_is_so(condition: Expr):
     frame = a_frame()
     said = truth_by_ranges(condition, frame)
@@ -167,7 +168,7 @@ LINEAR = st.recursive(
 
 
 @given(st.sampled_from(["<", "<=", ">", ">="]), LINEAR, LINEAR)
-@settings(max_examples=125)
+@examples(125)
 def test_intervals_decide_what_is_linear(op: str, a: Expr, b: Expr):
     condition = Compare(op, a, b)
     found = {bool(valued(a_frame(), values).value(condition)) for values in points()}
@@ -175,7 +176,7 @@ def test_intervals_decide_what_is_linear(op: str, a: Expr, b: Expr):
 
 
 @given(st.lists(NUMBERS, min_size=2, max_size=2))
-@settings(max_examples=125)
+@examples(125)
 def test_what_is_alike_is_equal(pair: Sequence[Expr]):
     if structurally_equal(*pair):
         frame = a_frame()

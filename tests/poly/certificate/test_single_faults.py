@@ -8,7 +8,7 @@ import pytest
 
 from tests.poly.certificate.tables import Rows, changed, kernel, out, refused, under
 from texpr.ir.expr import Add, FloorDiv, Mod, Mul, Var, index
-from texpr.poly.certificate.engine.value_tracing import recombine_quotients
+from texpr.poly.certificate.engine.reindexing import recombine_quotients
 
 SQUARE = "square(X: f32[4, 4], k: i64[4], m: bool[4]) -> Y: f32[4, 4]"
 DOUBLED = f"op {SQUARE} {{ Y[i, j] = X[i, j] * 2 }}"

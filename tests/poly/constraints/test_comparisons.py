@@ -5,10 +5,11 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.poly.nests import at, e, less, plus, tensor
+from tests.profiles import examples
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import Add, And, Axis, Compare, Expr, FloorDiv, Max, Min, Sub, Var
 from texpr.ir.shapes import value_at
@@ -34,7 +35,7 @@ def composed(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
 indices = st.recursive(st.sampled_from([N, M, i, e(0), e(3)]), composed, max_leaves=6)
 
 
-@settings(max_examples=250)
+@examples(250)
 @given(st.sampled_from(["<", "<=", ">", ">=", "==", "!="]), indices, indices)
 def test_the_meaning_stays(op: str, a: Expr, b: Expr):
     order = Compare(op, a, b)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from itertools import product
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.profiles import examples
 from texpr.ir.expr import Var, index
 from texpr.ir.loop import For
 from texpr.poly.constraints.distances import distances, in_new_loops, order, stays_first
@@ -117,7 +118,7 @@ def rearranged(draw):
     return loops, at, to, size, draw(st.permutations(new)), forms, draw(st.booleans()), draw(st.booleans())
 
 
-@settings(max_examples=600)
+@examples(600)
 @given(rearranged())
 def test_an_order_that_is_said_to_be_kept_is(case) -> None:
     loops, at, to, size, new, forms, in_text, in_new_text = case

@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.profiles import examples
 from texpr.ir.expr import Var
 from texpr.poly.constraints.elimination import ReducedSystem, Row, collect_terms
 from texpr.poly.constraints.linear_forms import Conjunction, Constraint, Form, is_contradiction
@@ -27,7 +28,7 @@ terms = st.lists(
     max_size=4,
 )
 constraints = st.lists(st.tuples(terms, st.integers(-6, 6), st.booleans()), max_size=4)
-many = settings(max_examples=500)
+many = examples(500)
 
 
 def solutions(rows: Iterable[Row]) -> list[tuple[int, ...]]:
@@ -149,7 +150,7 @@ def test_what_is_said_holds_in_every_solution(first: list[Row], more: list[Row])
     assert all(holds(row, at) for row in more if left.implies(row) for at in solutions(first))
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(constraints, constraints)
 def test_a_projection_has_the_first_values_of_all_solutions(first: list[Row], more: list[Row]):
     rows = [*BOX, *first, *more]

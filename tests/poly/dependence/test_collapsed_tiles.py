@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from tests.ir.index.test_uncollapse import cut
@@ -24,6 +24,7 @@ from tests.poly.nests import (
     tensor,
     times,
 )
+from tests.profiles import examples
 from texpr.ir.build import compare
 from texpr.ir.expr import Add, Axis, Expr, FloorDiv, Mod, Mul, Var, index
 from texpr.ir.index.uncollapse import parted
@@ -61,7 +62,7 @@ def kernels(draw) -> Kernel:
 
 
 @given(kernels(), st.data())
-@settings(max_examples=50, deadline=None, derandomize=True)
+@examples(50)
 def test_what_a_loop_carries(k: Kernel, data: st.DataObject):
     """Nothing that is accepted depends on anything; what is refused with an example does in it."""
     asked = data.draw(st.sampled_from([n for n in statements(k) if isinstance(n, For)]))
@@ -106,7 +107,7 @@ def pairs(draw) -> Kernel:
 
 
 @given(pairs(), st.integers(1, 3))
-@settings(max_examples=50, deadline=None, derandomize=True)
+@examples(50)
 def test_what_happens_in_one_iteration(k: Kernel, depth: int):
     """Of some loops around: reads of what was written, writes over what others read, and what
     needs what.

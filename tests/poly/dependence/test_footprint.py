@@ -7,10 +7,11 @@ from __future__ import annotations
 from collections import OrderedDict
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import texpr as tx
 from tests.poly.nests import evaluate, events
+from tests.profiles import examples
 from tests.properties.poly.test_verdicts import kernels
 from texpr.ir.expr import Expr, Tensor
 from texpr.ir.loop import For, Kernel
@@ -224,7 +225,7 @@ def held(t: Tensor, box: list[tuple[Expr, Expr]], values: dict, element: tuple[i
     )
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
+@examples(30)
 @given(kernels())
 def test_every_access_lies_in_the_box(k: Kernel):
     for n in [x for x in walk(k) if isinstance(x, For)]:

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from functools import cmp_to_key
 from itertools import product
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import texpr as tx
 from tests.poly.nests import ZERO, Event, at, e, events, kernel, loop, plus, tensor, times
+from tests.profiles import examples
 from texpr.ir.expr import Add, And, Compare, Expr, Select, Tensor, Var
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.printing.loop import show_kernel
@@ -24,7 +25,7 @@ from texpr.poly.dependence.merged_copies import merge_copies
 N = Var("N")
 A = tensor("A", 9, 9, 9)
 SIZES = range(4)
-SOME = settings(max_examples=50, deadline=None, derandomize=True)
+SOME = examples(50)
 
 STARTS = (0, 1, 1, 2, plus(N, -1), N, plus(N, 1))
 LENGTHS = (1, 1, 2, N, plus(N, -1), plus(N, -2), 3)

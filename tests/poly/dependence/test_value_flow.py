@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import texpr as tx
 from tests.poly.nests import at, events, kernel, less, loop, plus, put, tensor
+from tests.profiles import examples
 from tests.properties.poly.test_verdicts import kernels
 from texpr.ir.dtypes import I32, I64
 from texpr.ir.expr import Cast, Tensor, Var
@@ -35,7 +36,7 @@ def found(k: Kernel) -> list[tuple[Statement, Access, Statement, Access]]:
     ]
 
 
-@settings(max_examples=75, deadline=None, derandomize=True)
+@examples(75)
 @given(kernels())
 def test_what_is_fed_was_written_before(k: Kernel):
     ran = events(k, {})
@@ -56,7 +57,7 @@ def test_what_is_fed_was_written_before(k: Kernel):
                 ), show_kernel(k)
 
 
-@settings(max_examples=75, deadline=None, derandomize=True)
+@examples(75)
 @given(kernels())
 def test_isl_agrees(k: Kernel):
     for reader, read, writer, write in found(k):
@@ -205,7 +206,7 @@ def test_parts_that_are_left_out_or_late_do_not_feed(parts: tuple[str, str]):
     assert not precede(*parts)
 
 
-@settings(max_examples=75, deadline=None, derandomize=True)
+@examples(75)
 @given(kernels())
 def test_written_elements_are_covered(k: Kernel):
     nest = model(k)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from itertools import product
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.poly.program.running import wrong
+from tests.profiles import examples
 from texpr.ir.shapes import evaluate_size
 from texpr.ir.tensor import Program
 from texpr.lang import parse
@@ -109,7 +110,7 @@ def example_of(e: CheckError) -> dict[str, int]:
     return {name: int(n) for name, n in re.findall(r"([NM])=(\d+)", " ".join(e.notes))}
 
 
-@settings(max_examples=75, deadline=None, derandomize=True)
+@examples(75)
 @given(programs())
 def test_verdicts(text: str):
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.autodiff.checking import check_gradient
@@ -21,6 +21,7 @@ from tests.autodiff.writing import (
     reduce,
     to,
 )
+from tests.profiles import examples
 from texpr.autodiff import grad
 from texpr.ir.dtypes import F64
 from texpr.ir.expr import Guard
@@ -102,7 +103,7 @@ def programs(draw: st.DrawFn) -> Program:
     return program("random", inputs, known[2:], equations, [N, M])
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(programs(), st.integers(0, 5))
 def test_random_program(p: Program, seed: int):
     random = np.random.default_rng(seed)

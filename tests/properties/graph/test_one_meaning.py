@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import texpr as tx
+from tests.profiles import examples
 from tests.properties.graph.functions import Function, Step, expressions, functions
 from texpr import nn
 
@@ -103,40 +104,40 @@ def _check_gradients(f: Function, exact: bool, create_graph: bool) -> None:
         _same(f, _slopes(tx.jit(f))(*_tensors(f, True)), wanted, "through a traced function", exact)
 
 
-@settings(max_examples=3)
+@examples(3)
 @given(f=functions(rounded=False))
 def test_values_that_are_exact(f: Function):
     _check_values(f, exact=True)
 
 
-@settings(max_examples=3)
+@examples(3)
 @given(f=functions(sums=False))
 def test_values_without_sums(f: Function):
     _check_values(f, exact=True)
 
 
-@settings(max_examples=3)
+@examples(3)
 @given(f=functions())
 def test_values(f: Function):
     _check_values(f, exact=False)
 
 
 @pytest.mark.parametrize("create_graph", [False, True], ids=["first", "second"])
-@settings(max_examples=3)
+@examples(3)
 @given(f=functions(rounded=False, most=4))
 def test_gradients_that_are_exact(create_graph: bool, f: Function):
     _check_gradients(f, exact=True, create_graph=create_graph)
 
 
 @pytest.mark.parametrize("create_graph", [False, True], ids=["first", "second"])
-@settings(max_examples=3)
+@examples(3)
 @given(f=functions(most=4))
 def test_gradients(create_graph: bool, f: Function):
     _check_gradients(f, exact=False, create_graph=create_graph)
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
-@settings(max_examples=3)
+@examples(3)
 @given(texts=expressions())
 def test_operators_by_name(dtype: str, texts: tuple[str, str]):
     """Elements have no sums: all agree bit for bit. Gradients of operators are simplified as a

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.profiles import examples
 from texpr import ops
 from texpr.graph import Capture, Plan
 from texpr.ir.dtypes import F32
@@ -126,7 +127,7 @@ def _check(shape: tuple[int, ...], steps: list[Step], more: str) -> None:
 
 
 @given(case=_steps(), more=st.sampled_from(list(ENDS)))
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_chains(case: tuple[tuple[int, ...], list[Step]], more: str):
     _check(*case, more)
 

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from functools import cache
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.profiles import examples
 from tests.programs import axis
 from texpr.ir.dtypes import BOOL, DTYPES, DType, int_range, round_float
 from texpr.ir.expr import (
@@ -187,7 +188,7 @@ def again(text: str) -> Program:
 
 
 @given(st.sampled_from(TYPES).flatmap(lambda t: expressions(t, 2)))
-@settings(max_examples=75)
+@examples(75)
 def test_print_parse_is_the_identity(value: Expr):
     parsed = again(show_program(_program(value)))
     text = show_program(parsed)

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
+from tests.profiles import examples
 from tests.strategies import Case, cases
 from texpr.ir.expr import Compare, index
 from texpr.ir.interpreter.tensor import interpret
@@ -17,7 +18,7 @@ from texpr.support.errors import CheckError
 
 
 @given(cases())
-@settings(max_examples=50)
+@examples(50)
 def test_printing_keeps_the_meaning(case: Case):
     requires = tuple(
         Compare(">=", size, index(2)) for size in case.program.sizes

@@ -9,10 +9,11 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.compare import assert_same_bits
+from tests.profiles import examples
 from tests.properties.schedule.drawing import PROGRAMS, Scheduled, check, kernels, random_arrays
 from tests.strategies import Case, cases
 from texpr.ir.dtypes import F64
@@ -55,7 +56,7 @@ def same(program: Program, original: Program, arrays: list[np.ndarray]) -> None:
 
 
 @given(cases())
-@settings(max_examples=30)
+@examples(30)
 def test_tensor_passes(case: Case):
     program = case.program
     for one in TENSOR_PASSES:
@@ -64,7 +65,7 @@ def test_tensor_passes(case: Case):
 
 
 @given(cases(), st.data())
-@settings(max_examples=30)
+@examples(30)
 def test_specialize(case: Case, data: st.DataObject):
     known = {v: n for t, a in zip(case.program.inputs, case.arrays) for v, n in zip(t.shape, a.shape)}
     chosen = {v: n for v, n in known.items() if data.draw(st.booleans())}
@@ -74,7 +75,7 @@ def test_specialize(case: Case, data: st.DataObject):
 
 
 @given(cases(), st.sampled_from(ORDERS))
-@settings(max_examples=30)
+@examples(30)
 def test_lower(case: Case, order: str):
     kernel = lower(case.program)
     verify_kernel(kernel)
@@ -83,7 +84,7 @@ def test_lower(case: Case, order: str):
 
 
 @given(kernels(), st.sampled_from(ORDERS), st.integers(0, 2))
-@settings(max_examples=60)
+@examples(60)
 def test_loop_passes_in_their_order(case: Scheduled, order: str, seed: int):
     kernel, arrays = case.kernel, random_arrays(case.program, case.sizes, seed)
     with patch.object(polls, "WORK", 4):
@@ -96,7 +97,7 @@ def test_loop_passes_in_their_order(case: Scheduled, order: str, seed: int):
 
 
 @given(kernels(), st.integers(0, len(LOOP_PASSES) - 1))
-@settings(max_examples=30)
+@examples(30)
 def test_loop_passes_alone_and_twice(case: Scheduled, which: int):
     arrays = random_arrays(case.program, case.sizes)
     once = LOOP_PASSES[which](case.kernel)

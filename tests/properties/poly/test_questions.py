@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import combinations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.poly.dependence.test_instance_maps import runs_once
 from tests.poly.nests import Event, events, ignorable, meet
+from tests.profiles import examples
 from tests.properties.poly.test_verdicts import (
     evaluate_at,
     is_real,
@@ -36,7 +37,7 @@ from texpr.poly import (
 )
 from texpr.poly.dependence.legality import reassociable
 
-MANY = settings(max_examples=30, deadline=None, derandomize=True)
+MANY = examples(30)
 Wrong = Callable[[Event, Event], bool]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.poly.nests import (
@@ -21,6 +21,7 @@ from tests.poly.nests import (
     tensor,
     times,
 )
+from tests.profiles import examples
 from texpr.ir.dtypes import F32, I32
 from texpr.ir.expr import Add, Compare, Expr, FloorDiv, Max, Min, Mod, Mul, Select, Tensor, Var
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
@@ -30,7 +31,7 @@ from texpr.poly import Conflict, carried_dependence, flow_stays_within, reassoci
 
 N = Var("N")
 EXTENTS: st.SearchStrategy = st.integers(1, 3)
-SOME = settings(max_examples=30, deadline=None, derandomize=True)
+SOME = examples(30)
 
 
 @st.composite
@@ -127,7 +128,7 @@ def test_carried_in_any_order_of_accumulation(k: Kernel):
         assert (carried_dependence(k, n, free=reassociable) is None) == (not pairs), show_kernel(k)
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
+@examples(30)
 @given(kernels(extents=st.sampled_from([N, plus(N, 1), FloorDiv(N, e(2)), 2])))
 def test_carried_for_all_sizes(k: Kernel):
     for n in [x for x in walk(k) if isinstance(x, For)]:

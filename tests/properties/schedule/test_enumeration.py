@@ -12,9 +12,10 @@ from itertools import product
 from random import Random
 
 import pytest
-from hypothesis import given, note, settings
+from hypothesis import given, note
 from hypothesis import strategies as st
 
+from tests.profiles import examples
 from texpr import poly
 from texpr.compiler.op import op
 from texpr.ir.loop import Store
@@ -36,7 +37,7 @@ HALVES = "op f(X: f32[N]) -> B: f32[N] { B[i] = 0  B[i // 2] += X[i] }"
 
 
 @given(st.randoms(use_true_random=False))
-@settings(max_examples=20)
+@examples(20)
 def test_verdicts_are_those_of_enumeration(rng: Random):
     report = examine(drawn_operator(rng), drawn_steps(rng))
     assert report.finding is None, f"{report.case}\n{report.finding.kind}\n{report.finding.detail}"
@@ -108,14 +109,14 @@ def summed(draw: st.DrawFn) -> str:
 
 
 @given(texts(), st.randoms(use_true_random=False))
-@settings(max_examples=25)
+@examples(25)
 def test_verdicts_on_dependences_are_those_of_enumeration(text: str, rng: Random):
     report = examine(Case(text), drawn_steps(rng))
     assert report.finding is None, f"{report.case}\n{report.finding.kind}\n{report.finding.detail}"
 
 
 @given(texts(), st.randoms(use_true_random=False))
-@settings(max_examples=20)
+@examples(20)
 def test_accepted_steps_agree_at_all_small_sizes(text: str, rng: Random):
     """Sizes of zero and one among them, data that is all alike and data that is not."""
     try:

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import texpr as tx
+from tests.profiles import examples
 from tests.properties.schedule.drawing import (
     PROGRAMS,
     TEXTS,
@@ -30,13 +31,13 @@ from texpr.schedule.script.script import parse_script
 
 
 @given(kernels(), st.sampled_from(ORDERS), st.integers(0, 2))
-@settings(max_examples=75)
+@examples(75)
 def test_schedules_keep_every_bit(case: Scheduled, order: str, seed: int):
     check(case, case.kernel, random_arrays(case.program, case.sizes, seed), order)
 
 
 @given(cases(), st.data(), st.sampled_from(ORDERS))
-@settings(max_examples=30)
+@examples(30)
 def test_schedules_of_random_programs_keep_every_bit(case: Case, data: st.DataObject, order: str):
     sizes = {v: n for t, a in zip(case.program.inputs, case.arrays) for v, n in zip(t.shape, a.shape)}
     constant = {v: n for v, n in sizes.items() if data.draw(st.booleans())}
@@ -46,7 +47,7 @@ def test_schedules_of_random_programs_keep_every_bit(case: Case, data: st.DataOb
 
 
 @given(kernels())
-@settings(max_examples=40)
+@examples(40)
 def test_scripts_and_listings_read_back(case: Scheduled):
     script = "".join(f"{step}\n" for step in case.steps)
     again = lower(

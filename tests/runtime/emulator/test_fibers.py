@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 import pytest
 
+import texpr as tx
 from tests.targets.cases import CASES, Case, assert_close, conv2d, kernel_of, matmul, problem, sizes_of
 from tests.targets.gpu.test_ptx import TILES
-from texpr.targets import Artifact, emit_llvm, emulate, find_target
+from texpr.ir.loop import Kernel
+from texpr.targets import Artifact, Launch, emit_llvm, emulate, find_target
 
 SM80 = find_target("sm_80")
 
 
+@lru_cache(maxsize=2)
+def lowered(case: Case, steps: str | tx.Schedule | None = None) -> tuple[Kernel, str, tuple[Launch, ...]]:
+    """The kernel of a case, its text and its launches: made once for a run and one with a fault."""
+    kernel = kernel_of(case, SM80, steps)
+    return kernel, *emit_llvm(kernel, SM80)
+
+
 def emulated(
-    case: Case, script: str | None = None, change: Callable[[str], str] = lambda text: text
+    case: Case, steps: str | tx.Schedule | None = None, change: Callable[[str], str] = lambda text: text
 ) -> list[np.ndarray]:
     """The outputs of a case as the emulator has them."""
     given = problem(case)
-    kernel = kernel_of(case, SM80, script)
-    text, launches = emit_llvm(kernel, SM80)
+    kernel, text, launches = lowered(case, steps)
     outputs = given.empty()
     emulate(
         Artifact(SM80, change(text), "", "", b"", launches, kernel.temporaries),
@@ -53,5 +62,5 @@ def test_what_is_rarely_needed_of_several_lanes():
     again and again.
     """
     given = Case("gamma", "op g(X: f32[N]) -> Y: f32[N] { Y[i] = gamma(X[i]) }", ((64,),))
-    assert "vector.reduce.or" in emit_llvm(kernel_of(given, SM80), SM80)[0]
+    assert "vector.reduce.or" in lowered(given)[1]
     np.testing.assert_allclose(emulated(given)[0], problem(given).expected[0], rtol=1e-4)

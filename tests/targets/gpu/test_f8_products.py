@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from itertools import product
 from pathlib import Path
 
@@ -17,8 +17,9 @@ from tests.targets.gpu.sass import count, instructions
 from tests.targets.gpu.test_ptx import assemble
 from tests.targets.gpu.test_warpgroups import script
 from texpr.compiler import pass_pipeline
+from texpr.ir.loop import Kernel
 from texpr.support.errors import CompileError, ScheduleError
-from texpr.targets import Artifact, compile_kernel, emit_llvm, emulate, find_target
+from texpr.targets import Artifact, Launch, compile_kernel, emit_llvm, emulate, find_target
 
 KINDS = ("f8e4m3", "f8e5m2")
 PAIRS = pytest.mark.parametrize(("left", "right"), list(product(KINDS, repeat=2)))
@@ -36,16 +37,22 @@ def case(m: int, n: int, k: int, left: str = "f8e4m3", right: str = "f8e4m3", fi
     return Case("product", text(left, right), ((m, k), (n, k)), fixed=fixed)
 
 
+@lru_cache(maxsize=2)
+def emitted(given: Case, target: str, lines: str | None = None) -> tuple[Kernel, str, tuple[Launch, ...]]:
+    """The kernel of a case, its text and its launches: made once for what is asked of them."""
+    kernel = kernel_of(given, find_target(target), lines)
+    return kernel, *emit_llvm(kernel, find_target(target))
+
+
 def lowered(given: Case, target: str, lines: str | None = None) -> str:
-    return emit_llvm(kernel_of(given, find_target(target), lines), find_target(target))[0]
+    return emitted(given, target, lines)[1]
 
 
 def emulated(
     given: Case, target: str, change: Callable[[str], str] = lambda text: text, lines: str | None = None
 ) -> np.ndarray:
     found = find_target(target)
-    kernel = kernel_of(given, found, lines)
-    llvm, launches = emit_llvm(kernel, found)
+    kernel, llvm, launches = emitted(given, target, lines)
     outputs = problem(given).empty()
     artifact = Artifact(found, change(llvm), "", "", b"", launches, kernel.temporaries)
     emulate(artifact, "", problem(given).inputs, outputs, sizes_of(given, kernel))

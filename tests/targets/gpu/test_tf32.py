@@ -58,17 +58,17 @@ def rounded(given: Case) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("given", ROUNDED, ids=str)
 def test_emulated(given: Case):
-    script = scheduled(given).script()
-    assert 'tf32("C.k")' in script and '"mma_tf32", reassoc=True' in script
+    s = scheduled(given)
+    assert 'tf32("C.k")' in s.script() and '"mma_tf32", reassoc=True' in s.script()
     exact, bound = rounded(given)
-    assert (np.abs(emulated(given, script)[0] - exact) <= bound).all()
+    assert (np.abs(emulated(given, s)[0] - exact) <= bound).all()
 
 
 @pytest.mark.parametrize("change", FAULTS.values(), ids=FAULTS)
 def test_a_fault_is_seen(change):
     given = ROUNDED[0]
     exact, bound = rounded(given)
-    assert not (np.abs(emulated(given, scheduled(given).script(), change)[0] - exact) <= bound).all()
+    assert not (np.abs(emulated(given, scheduled(given), change)[0] - exact) <= bound).all()
 
 
 @pytest.mark.parametrize("given", DOUBLE, ids=str)

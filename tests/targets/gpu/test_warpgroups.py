@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +18,9 @@ from tests.runtime.emulator.test_fibers import SM80
 from tests.targets.cases import Case, kernel_of, problem
 from tests.targets.gpu.sass import count, instructions
 from tests.targets.gpu.test_ptx import assemble
+from texpr.ir.loop import Kernel
 from texpr.support.errors import CompileError, ScheduleError
-from texpr.targets import Artifact, compile_kernel, emit_llvm, emulate, find_target
+from texpr.targets import Artifact, Launch, compile_kernel, emit_llvm, emulate, find_target
 
 SM90 = find_target("sm_90a")
 
@@ -66,9 +67,15 @@ CASES = [
 ]
 
 
-def emulated(given: Case, lines: str, change: Callable[[str], str] = lambda text: text) -> np.ndarray:
+@lru_cache(maxsize=2)
+def lowered(given: Case, lines: str) -> tuple[Kernel, str, tuple[Launch, ...]]:
+    """The kernel of a case, its text and its launches: made once for a run and one with a fault."""
     kernel = kernel_of(given, SM90, lines)
-    text, launches = emit_llvm(kernel, SM90)
+    return kernel, *emit_llvm(kernel, SM90)
+
+
+def emulated(given: Case, lines: str, change: Callable[[str], str] = lambda text: text) -> np.ndarray:
+    kernel, text, launches = lowered(given, lines)
     outputs = problem(given).empty()
     emulate(
         Artifact(SM90, change(text), "", "", b"", launches, kernel.temporaries),
@@ -111,7 +118,7 @@ WRONG: dict[str, Callable[[str], str]] = {
 @pytest.mark.parametrize("change", WRONG.values(), ids=WRONG)
 def test_a_fault_is_seen(change: Callable[[str], str]):
     given, lines = CASES[0]
-    assert change(text := emit_llvm(kernel_of(given, SM90, lines), SM90)[0]) != text
+    assert change(text := lowered(given, lines)[1]) != text
     assert not np.allclose(emulated(given, lines, change), problem(given).expected[0], rtol=1e-3)
 
 

@@ -42,13 +42,13 @@ def accumulators_of(nest: Stmt, owned: Mapping[Tensor, OwnedElements]) -> AsyncA
     tensors = list(
         dict.fromkeys(
             n.tensor
-            for n in walk(nest)
+            for n in statements(nest)
             if isinstance(n, Store) and n.mode is ASYNCHRONOUS and n.update is not None
         )
     )
     every = [(t, place) for t in tensors if t in owned for place in owned[t].places]
     found = AsyncAccumulators({key: k for k, key in enumerate(every)})
-    for n in walk(nest):
+    for n in statements(nest):
         if isinstance(n, For | If):
             found.consecutive |= {
                 s for before, s in pairwise(n.body) if is_asynchronous(before) and is_asynchronous(s)
@@ -88,9 +88,11 @@ def _completed(nest: Stmt, used: Mapping[WaitProducts, Sequence[Tensor]]) -> dic
             case For(body=body) | If(body=body):
                 after = before
                 for _ in range(2):  # an iteration, and one that follows another
-                    after |= before
+                    start = after = after | before
                     for inside in body:
                         after = behind(inside, after)
+                    if after | before == start:  # the next one is the same: twice the work at each depth
+                        break
                 return before | after
         return before
 

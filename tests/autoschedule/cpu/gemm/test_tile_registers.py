@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import texpr as tx
@@ -27,6 +27,7 @@ from tests.autoschedule.cpu.gemm.test_bf16_dot_products import (
     assert_close,
     operands,
 )
+from tests.profiles import examples
 from texpr.ir.instructions import INSTRUCTIONS
 from texpr.runtime import host
 from texpr.runtime.process import qemu
@@ -92,7 +93,7 @@ def sizes(op: tx.Op) -> st.SearchStrategy[tuple[tuple[int, int, int], int, int, 
 
 
 @needs_tiles
-@settings(max_examples=8, deadline=None)
+@examples(8)
 @given(st.data(), st.sampled_from(sorted(PRODUCTS)))
 def test_integers_are_exact_at_all_sizes(data, name):
     op = product(*PRODUCTS[name], "i32")
@@ -104,7 +105,7 @@ def test_integers_are_exact_at_all_sizes(data, name):
 
 
 @needs_tiles
-@settings(max_examples=5, deadline=None)
+@examples(5)
 @given(st.data(), st.sampled_from((0, 12, 62)))
 def test_sums_of_bf16_are_within_their_bound(data, spread):
     like, m, n, k = data.draw(sizes(SUMS))

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from tests.runtime.emulator.test_fibers import SM80, emulated
-from tests.targets.cases import Case, kernel_of, problem
+from tests.runtime.emulator.test_fibers import SM80, emulated, lowered
+from tests.targets.cases import Case, problem
 from tests.targets.gpu.test_barriers import CALL, without_barrier
 from tests.targets.gpu.test_ptx import assemble
 from texpr.compiler import pass_pipeline
-from texpr.targets import compile_kernel, emit_llvm
+from texpr.targets import compile_kernel
 
 HEADS = """
 op heads(Q: f32[H, S, D], K: f32[H, T, D], V: f32[H, T, E]) -> O: f32[H, S, E] {
@@ -56,9 +56,9 @@ CASES = [
 @pytest.mark.parametrize("case", CASES[:3], ids=str)
 def test_emulated(case: Case):
     """Exponentials of scores up to some tens, of which f32 knows 1e-5."""
-    script = tx.Schedule(problem(case).program, problem(case).sizes).auto("sm_80").script()
-    assert script.startswith('allow_fma("sums")\nonline_softmax("m", 64, reassoc=True)\n')
-    np.testing.assert_allclose(emulated(case)[0], problem(case).expected[0], rtol=1e-4, atol=1e-4)
+    s = tx.Schedule(problem(case).program, problem(case).sizes).auto("sm_80")
+    assert s.script().startswith('allow_fma("sums")\nonline_softmax("m", 64, reassoc=True)\n')
+    np.testing.assert_allclose(emulated(case, s)[0], problem(case).expected[0], rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("case", CASES[1:3], ids=str)
@@ -80,7 +80,7 @@ def test_one_launch_without_spills(text: str, sizes: str, tmp_path: Path):
 def test_a_barrier_matters():
     """What a block reads of K is there before its scores are computed."""
     case = CASES[4]
-    assert emit_llvm(kernel_of(case, SM80), SM80)[0].count(CALL) == 2
+    assert lowered(case)[1].count(CALL) == 2
     found = emulated(case, change=without_barrier(1))[0]
     assert not np.allclose(found, problem(case).expected[0], rtol=1e-3)
 

@@ -16,7 +16,7 @@ import pytest
 import texpr as tx
 from tests.autoschedule.gpu.attention.test_warp_attention import CAUSAL, HALF, RANGES
 from tests.schedule.steps.hardware.test_async_mma import computed, later, without
-from tests.targets.cases import Case, problem
+from tests.targets.cases import Case, emitted, problem
 from tests.targets.gpu.sass import count, instructions, loops
 from tests.targets.gpu.test_barriers import OF_WARP, without_barrier
 from tests.targets.gpu.test_ptx import assemble
@@ -31,7 +31,7 @@ from texpr.ir.printing.loop import show_kernel
 from texpr.ir.traverse import equal, rewrite
 from texpr.lang import parse_kernel
 from texpr.runtime.emulator import fibers
-from texpr.targets import Artifact, compile_kernel, emit_llvm, plan
+from texpr.targets import Artifact, compile_kernel, plan
 
 F16 = HALF.replace("bf16", "f16")
 CASES = [
@@ -186,7 +186,7 @@ def test_a_fault_is_found(fault: str):
 
 def emulated(change: Callable[[str], str], case: Case, backwards: bool) -> np.ndarray:
     kernel = pass_pipeline.prepared(scheduled(case).kernel, SM90)
-    text, launches = emit_llvm(kernel, SM90)
+    text, launches = emitted(kernel, SM90)
     changed = change(text)
     assert changed != text
     ready, out = (

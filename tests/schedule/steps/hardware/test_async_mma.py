@@ -14,7 +14,7 @@ import pytest
 
 import texpr as tx
 from tests.autoschedule.gpu.test_gemm import LINEAR
-from tests.targets.cases import Case, kernel_of, problem
+from tests.targets.cases import Case, emitted, kernel_of, problem
 from tests.targets.gpu.sass import count, instructions, loops
 from tests.targets.gpu.test_ptx import assemble
 from tests.targets.gpu.test_warpgroups import SM90, script
@@ -42,7 +42,7 @@ GIVEN = Case("linear", LINEAR, ((64, 384), (64, 384)), fixed=True)
 
 def computed(kernel: Kernel, given: Case, backwards: bool) -> np.ndarray:
     """What the emulator makes of a kernel of which nothing was proven."""
-    text, launches = emit_llvm(kernel, SM90)
+    text, launches = emitted(kernel, SM90)
     ready = plan(Artifact(SM90, "", "", "", b"", launches, kernel.temporaries), {})
     out = problem(given).empty()
     fibers.run(

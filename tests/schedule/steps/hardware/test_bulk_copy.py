@@ -16,7 +16,7 @@ import pytest
 import texpr as tx
 from tests.autoschedule.gpu.test_gemm import LINEAR
 from tests.poly.asynchronous.test_barrier_phases import without
-from tests.targets.cases import Case, kernel_of, problem
+from tests.targets.cases import Case, emitted, kernel_of, problem
 from tests.targets.gpu.sass import count, instructions
 from tests.targets.gpu.test_ptx import assemble
 from tests.targets.gpu.test_warpgroups import SM90, script
@@ -116,7 +116,7 @@ def emulated(
     change: Callable[[str], str] = lambda text: text,
     swizzle: int = -1,
 ) -> np.ndarray:
-    text, launches = emit_llvm(kernel, SM90)
+    text, launches = emitted(kernel, SM90)
     ready, out = (
         plan(Artifact(SM90, "", "", "", b"", launches, kernel.temporaries), {}),
         problem(case).empty(),
@@ -294,7 +294,7 @@ def test_a_corner_of_code_is_seen():
     def change(text: str) -> str:
         return re.sub(r"(tile\.2d\([^\n]*?, ptr %m0, i32 [^,]+), i32 [^,]+", r"\1, i32 1", text)
 
-    assert change(text := emit_llvm(kernel, SM90)[0]) != text
+    assert change(text := emitted(kernel, SM90)[0]) != text
     assert not right(emulated(kernel, case, False, change), case)
 
 

@@ -27,7 +27,7 @@ from tests.schedule.steps.hardware.test_bulk_copy import (
     right,
     warpgroups,
 )
-from tests.targets.cases import Case, kernel_of, problem
+from tests.targets.cases import Case, emitted, kernel_of, problem
 from tests.targets.gpu.sass import count, instructions
 from tests.targets.gpu.test_ptx import assemble
 from tests.targets.gpu.test_warpgroups import SM90
@@ -289,7 +289,7 @@ IN_CODE = {
 def test_a_fault_of_code_is_seen(fault: str):
     case, lines = CASES["columns"]
     kernel, change = kernel_of(case, SM90, lines), IN_CODE[fault]
-    assert change(text := emit_llvm(kernel, SM90)[0]) != text
+    assert change(text := emitted(kernel, SM90)[0]) != text
     assert not caught(kernel, case) and caught(kernel, case, change)
 
 

@@ -21,6 +21,7 @@ from texpr.ir.expr import Expr, Mod, Node, Read, Tensor, Var, index, plain
 from texpr.ir.loop import Alloc, For, If, Kernel, Stmt, Store
 from texpr.ir.store_kind import PARTIAL_START
 from texpr.ir.traverse import rewrite, variables, walk
+from texpr.poly.certificate.engine.buffer_accesses import access, read_domains
 from texpr.poly.certificate.engine.instance_pairs import (
     Access,
     InstancePair,
@@ -32,8 +33,8 @@ from texpr.poly.certificate.engine.isl_frame import Frame, structurally_equal
 from texpr.poly.certificate.engine.obligations import Proof, Refuted, ReusedBuffer
 from texpr.poly.certificate.engine.program_semantics import Total, at_instance
 from texpr.poly.certificate.engine.reductions import folds_instances
+from texpr.poly.certificate.engine.reindexing import Invariant, reindex
 from texpr.poly.certificate.engine.statement_extraction import Buffer, Nest, Statement, as_written, extract
-from texpr.poly.certificate.engine.value_tracing import Invariant, access, read_domains, reindex
 from texpr.support.frozen_dataclass import frozen_by_identity
 
 _SET, _IN = isl.dim_type.set, isl.dim_type.in_

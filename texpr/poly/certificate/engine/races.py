@@ -13,6 +13,13 @@ from texpr.ir.loop import For, Kernel, instruction_of, is_bound
 from texpr.ir.loop_kind import InstructionNest, Serial, Thread, Unrolled, has_lanes
 from texpr.ir.store_kind import ATOMIC
 from texpr.ir.traverse import variables
+from texpr.poly.certificate.engine.buffer_accesses import (
+    access,
+    defining_writes,
+    definition_accesses,
+    read_domains,
+    update_accesses,
+)
 from texpr.poly.certificate.engine.instance_pairs import (
     Access,
     InstancePair,
@@ -24,13 +31,6 @@ from texpr.poly.certificate.engine.instance_pairs import (
 from texpr.poly.certificate.engine.obligations import Proof, Refuted
 from texpr.poly.certificate.engine.reductions import Reductions, is_order_sensitive, name_of
 from texpr.poly.certificate.engine.statement_extraction import Nest, Statement, as_written
-from texpr.poly.certificate.engine.value_tracing import (
-    access,
-    defining_writes,
-    definition_accesses,
-    read_domains,
-    update_accesses,
-)
 
 Uses = Mapping[Tensor, Sequence[Access]]
 

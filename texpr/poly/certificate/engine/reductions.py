@@ -13,6 +13,7 @@ from texpr.ir.build import compare, conjunction, negation
 from texpr.ir.expr import Expr, Read, Tensor, Var
 from texpr.ir.store_kind import START
 from texpr.ir.traverse import children
+from texpr.poly.certificate.engine.buffer_accesses import access, definition_accesses, update_accesses
 from texpr.poly.certificate.engine.exposed_uses import without_shared_conditions
 from texpr.poly.certificate.engine.instance_pairs import (
     Access,
@@ -39,7 +40,7 @@ from texpr.poly.certificate.engine.statement_extraction import (
     holds_fold_parts,
     partials_merged_by,
 )
-from texpr.poly.certificate.engine.value_tracing import Tracer, access, definition_accesses, update_accesses
+from texpr.poly.certificate.engine.value_tracing import Tracer
 
 
 class Reductions:

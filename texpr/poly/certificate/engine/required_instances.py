@@ -9,12 +9,12 @@ import islpy as isl
 from texpr.ir.build import compare, conjunction, integer
 from texpr.ir.expr import Expr, Var
 from texpr.ir.traverse import substitute, tensors, variables
+from texpr.poly.certificate.engine.buffer_accesses import access
 from texpr.poly.certificate.engine.instance_pairs import Access, InstancePair, distinct_facts, same_element
 from texpr.poly.certificate.engine.isl_frame import Bounds, Frame, find_equal
 from texpr.poly.certificate.engine.obligations import Proof, Refuted
 from texpr.poly.certificate.engine.program_semantics import Definition, at_instance, index_in_bounds
 from texpr.poly.certificate.engine.statement_extraction import Buffer, Statement, reads
-from texpr.poly.certificate.engine.value_tracing import access
 from texpr.support.frozen_dataclass import frozen_by_identity
 
 

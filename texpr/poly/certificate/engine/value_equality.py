@@ -28,13 +28,14 @@ from texpr.poly.certificate.engine.program_semantics import (
     is_identity,
     is_neutral,
 )
+from texpr.poly.certificate.engine.reindexing import reindex
 from texpr.poly.certificate.engine.statement_extraction import (
     Buffer,
     Statement,
     holds_fold_parts,
     partials_merged_by,
 )
-from texpr.poly.certificate.engine.value_tracing import Tracer, program_call, reindex
+from texpr.poly.certificate.engine.value_tracing import Tracer, program_call
 from texpr.poly.certificate.engine.zero_terms import adds_nothing
 
 _Goal = tuple[Expr, Expr, Context]

@@ -4,19 +4,18 @@ came through.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import islpy as isl
 
-from texpr.ir.affine import Linear, linear
-from texpr.ir.build import add, conjunction, literal, mul, negation
-from texpr.ir.dtypes import I64
-from texpr.ir.expr import Const, Expr, FloorDiv, Mod, Node, Read, Select, Sub, Tensor, Var, index
+from texpr.ir.build import conjunction, literal
+from texpr.ir.expr import Const, Expr, Node, Read, Select, Tensor, Var
 from texpr.ir.loop import ExternCall, For, Store
 from texpr.ir.store_kind import PARTIAL_START
 from texpr.ir.tensor import Invoke
-from texpr.ir.traverse import children, postorder, variables, walk, with_children
+from texpr.ir.traverse import children, postorder, with_children
+from texpr.poly.certificate.engine.buffer_accesses import access, evaluation_domain, gets_updates
 from texpr.poly.certificate.engine.exposed_uses import (
     uncovered,
     uncovered_in_iteration,
@@ -39,13 +38,8 @@ from texpr.poly.certificate.engine.obligations import (
     instances,
 )
 from texpr.poly.certificate.engine.program_semantics import Total, at_instance
-from texpr.poly.certificate.engine.statement_extraction import (
-    Buffer,
-    Statement,
-    expressions,
-    reads,
-    statement,
-)
+from texpr.poly.certificate.engine.reindexing import Invariant, reindex
+from texpr.poly.certificate.engine.statement_extraction import Buffer, Statement, reads, statement
 from texpr.poly.certificate.engine.undefined_reads import (
     instances_outside_domain,
     is_copy,
@@ -53,46 +47,7 @@ from texpr.poly.certificate.engine.undefined_reads import (
     may_copy_undefined,
 )
 
-Invariant = Set[Var | Tensor]
-"""Variables, and tensors, that are the same for all instances in question."""
 UseCheck = Callable[[Buffer, Access], None]
-
-
-def access(
-    buffer: Buffer,
-    s: Statement,
-    indices: Sequence[Expr],
-    *,
-    writes: bool = False,
-    when: isl.Set | None = None,
-) -> Access:
-    """The access to a buffer's element: the iteration in which the buffer is allocated, then the
-    indices.
-    """
-    place = (*(n.var for n in buffer.allocation_loops), *(s.frame.abstract(i) for i in indices))
-    return Access(s, place, writes, when)
-
-
-def definition_accesses(buffer: Buffer) -> list[Access]:
-    """The definitions of a buffer's elements."""
-    return [access(buffer, d, d.indices, writes=True) for d in buffer.definitions]
-
-
-def defining_writes(buffer: Buffer) -> list[Access]:
-    """The definitions of a buffer's elements, to be told from each other. Where data says which
-    element it is, two instances of an equation are of two elements, as was proven of the program.
-    """
-    if not any(d.data() for d in buffer.definitions):
-        return definition_accesses(buffer)
-    return [
-        Access(d, (index(d.store.equation), *(d.frame.abstract(i) for i in d.at)), True)
-        for d in buffer.definitions
-    ]
-
-
-def update_accesses(buffer: Buffer) -> list[Access]:
-    """The updates of a buffer's elements."""
-    return [access(buffer, u, u.indices, writes=True) for u in buffer.updates]
 
 
 class Tracer:
@@ -234,7 +189,7 @@ class Tracer:
         for use in uses:
             with self.proof.obligation("initialised"):
                 self.check_initialised(buffer, use, part)
-            if _gets_updates(self.proof, buffer):
+            if gets_updates(self.proof, buffer):
                 self.check_complete(buffer, use)
         return self.value_at(buffer, s, read.indices, uses)
 
@@ -479,28 +434,6 @@ def _element_of_choice(e: Expr) -> Expr:
     return e
 
 
-def evaluation_domain(
-    s: Statement, conditions: list[tuple[Expr, bool]], indices: Sequence[Expr] = ()
-) -> isl.Set | None:
-    """The instances that evaluate a part of a statement, with the facts about data in it and in
-    indices; None for all.
-    """
-    shared = variables(*map(s.frame.abstract, indices)) & {v for _, v in s.frame.parameters.terms}
-    if not conditions and not s.frame.atoms and not shared:
-        return None
-    plain = [s.frame.abstract(c if holds else negation(c)) for c, holds in conditions]
-    return s.frame.holds(conjunction(*plain, s.frame.bounds()))
-
-
-def read_domains(s: Statement, read: Read) -> list[isl.Set | None]:
-    """The instances that evaluate a read, for every path to it; None for all."""
-    contexts = [c for e in expressions(s) for c in contexts_of(e).get(id(read), ())]
-    return [
-        evaluation_domain(s, [part for pair in context for part in integral_part(*pair)], read.indices)
-        for context in contexts
-    ]
-
-
 def program_call(proof: Proof, call: ExternCall) -> Invoke:
     """The call of the program that corresponds to a call of the kernel.
 
@@ -557,125 +490,3 @@ def _with_traced_reads(e: Expr, found: dict[int, Expr]) -> Expr:
         new = tuple(done[id(c)] for c in below)
         done[id(node)] = node if all(a is b for a, b in zip(new, below)) else with_children(node, new)
     return done[id(e)]  # type: ignore[return-value]
-
-
-def reindex(e: Expr, cells: Sequence[Expr], invariant: Invariant, to: Sequence[Expr]) -> Expr | None:
-    """`e`, an expression of loops whose `cells` are these, in terms of other indices of the same
-    element; None if they do not tell.
-
-    Depth is that of what a copy copies.
-    """
-    if isinstance(e, Read) and e.tensor not in invariant:
-        return None
-    if isinstance(e, Read) and len(e.indices) == len(cells):
-        offsets = [linear(Sub(i, c)) for i, c in zip(e.indices, cells)]
-        if not any(_variant_terms(f, invariant) for f in offsets):
-            return replace(e, indices=tuple(add(t, f.expr()) for t, f in zip(to, offsets)))
-    below = children(e)
-    if e.dtype == I64 and not isinstance(e, Read | Total | Select):
-        return _solve_for_indices(e, cells, invariant, to)
-    if not below:
-        return e
-    new = [reindex(c, cells, invariant, to) if isinstance(c, Expr) else c for c in below]
-    return None if any(n is None for n in new) else with_children(e, tuple(new))  # type: ignore[return-value]
-
-
-def _with_dividends(cells: Sequence[Expr], to: Sequence[Expr]) -> list[tuple[Expr, Expr]]:
-    """Add the dividend of each pair of a quotient and a remainder, as an index of its own."""
-    found = list(zip(cells, to))
-    for cell, there in found:  # Grows.
-        match cell:
-            case Mod(dividend, Const(value) as n) if value:
-                quotient = next(
-                    (
-                        t
-                        for c, t in found
-                        if isinstance(c, FloorDiv)
-                        and structurally_equal(c.rhs, n)
-                        and structurally_equal(c.lhs, dividend)
-                    ),
-                    None,
-                )
-                found += [] if quotient is None else [(dividend, add(mul(quotient, n), there))]
-    return found
-
-
-def recombine_quotients(e: Expr) -> Expr:
-    """Recombine quotients and remainders: `x // 4 * 4 + x % 4` is x."""
-    form = linear(e)
-    for rest, c in form.terms:
-        match rest:
-            case Mod(dividend, Const(n)) if n:
-                for quotient, d in form.terms:
-                    if (
-                        isinstance(quotient, FloorDiv)
-                        and d == c * n
-                        and structurally_equal(quotient.rhs, rest.rhs)
-                        and (structurally_equal(quotient.lhs, dividend))
-                    ):
-                        others = Linear(
-                            tuple(t for t in form.terms if t[0] is not rest and t[0] is not quotient),
-                            form.constant,
-                        )
-                        return recombine_quotients(add(others.expr(), mul(dividend, index(c))))
-    return e
-
-
-def _solve_for_indices(
-    e: Expr, cells: Sequence[Expr], invariant: Invariant, to: Sequence[Expr]
-) -> Expr | None:
-    rest_form, result = linear(e), index(0)
-    if any(isinstance(c, Mod) for c in cells):
-        cells, to = zip(*_with_dividends(cells, to))
-    for cell, target in zip(cells, to):
-        rest = _subtract(rest_form, cell, 1)
-        if _variant_terms(rest_form, invariant) and not _variant_terms(rest, invariant):
-            return recombine_quotients(add(target, rest.expr()))
-    order = sorted(range(len(cells)), key=lambda k: len(_variant_terms(linear(cells[k]), invariant)))
-    for k in order:
-        inner = _variant_terms(linear(cells[k]), invariant)
-        if not inner:
-            continue
-        term, c = inner[0]
-        mine = next((d for t, d in rest_form.terms if structurally_equal(t, term)), 0)
-        if mine == 0 or mine % c:
-            continue
-        rest_form = _subtract(rest_form, cells[k], mine // c)
-        result = add(result, mul(to[k], index(mine // c)))
-    for term, c in _variant_terms(rest_form, invariant):
-        parts = [reindex(part, cells, invariant, to) for part in _of_division(term)]
-        if not parts or any(part is None for part in parts):
-            return None
-        rest_form = _subtract(rest_form, term, c)
-        result = add(result, mul(with_children(term, tuple(parts)), index(c)))  # type: ignore[arg-type]
-    return recombine_quotients(add(result, rest_form.expr()))
-
-
-def _of_division(e: Expr) -> tuple[Expr, ...]:
-    """The operands of a quotient or remainder; none of any other expression."""
-    return (e.lhs, e.rhs) if isinstance(e, FloorDiv | Mod) else ()
-
-
-def _subtract(form: Linear, e: Expr, factor: int) -> Linear:
-    return linear(add(form.expr(), mul(e, index(-factor))))
-
-
-def _variant_terms(form: Linear, invariant: Invariant) -> list[tuple[Expr, int]]:
-    """The terms that differ between instances within the lifetime of the buffer."""
-    return [
-        (t, c)
-        for t, c in form.terms
-        if not variables(t) <= invariant
-        or not {n.tensor for n in walk(t) if isinstance(n, Read)} <= invariant
-    ]
-
-
-def _gets_updates(proof: Proof, buffer: Buffer) -> bool:
-    """True if the elements get their values by updates."""
-    if buffer.updates:
-        return True
-    equations = (proof.semantics.definitions.get(d.store.equation) for d in buffer.definitions)
-    targets = [d.equation.target for d in equations if d is not None]
-    return any(d.store.is_start for d in buffer.definitions) or any(
-        d.is_fold for t in targets for d in proof.semantics.by_target[t]
-    )

@@ -26,18 +26,13 @@ from texpr.ir.build import conjunction
 from texpr.ir.expr import Expr, Node, Read, Tensor, Var
 from texpr.ir.loop import For, If, Kernel, Store
 from texpr.ir.traverse import rewrite, variables, walk
+from texpr.poly.certificate.engine.buffer_accesses import access, read_domains
 from texpr.poly.certificate.engine.exposed_uses import uncovered
 from texpr.poly.certificate.engine.instance_pairs import Access, InstancePair, dependence, same_element
 from texpr.poly.certificate.engine.isl_frame import Parameters, structurally_equal
 from texpr.poly.certificate.engine.program_semantics import index_in_bounds
+from texpr.poly.certificate.engine.reindexing import Invariant, recombine_quotients, reindex
 from texpr.poly.certificate.engine.statement_extraction import Buffer, Nest, Statement, as_written, reads
-from texpr.poly.certificate.engine.value_tracing import (
-    Invariant,
-    access,
-    read_domains,
-    recombine_quotients,
-    reindex,
-)
 from texpr.support.frozen_dataclass import frozen_by_identity
 
 Uses = dict[Tensor, list[tuple[Statement, Read]]]
