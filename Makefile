@@ -7,6 +7,8 @@ SECONDS ?= 60
 THREADS ?= 1,2
 BATCHES ?= 1,8
 EXAMPLES ?= 5
+# Tests start hundreds of processes, which would each compile the package anew where an environment forbids to keep its bytecode.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: venv array-api test test-all check arm demo examples litmus compilers gradients peers bench-peers bench-x86 pt2 bench-train bench-distributed bench-models bench-pretrained bench-polybench benchmarks reference docs links notebooks gpu fuzz fuzz-properties mutants verdicts ulp dist matrix bridges torch-databases models nnef changelog release-tools clean
 venv: $(VENV)/.installed
