@@ -51,6 +51,34 @@ def test_a_deep_network_takes_less_memory():
     assert found == losses and again <= 0.4 * kept
 
 
+def test_weights_change_where_they_lie():
+    nn.manual_seed(0)
+    blocks = [nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 64)) for _ in range(3)]
+    x = np.random.default_rng(0).normal(size=(256, 64)).astype("f4")
+    in_place = []
+    for on in (False, True):
+        model = nn.Sequential(*(nn.utils.checkpoint(b, on) for b in blocks))
+        step = nn.TrainingStep(model, nn.MSELoss(), nn.optim.SGD(model.parameters(), lr=0.1))
+        plan = step.plan((x.shape, tx.ir.dtypes.F32), (x.shape, tx.ir.dtypes.F32))
+        in_place.append(sum(d.saved for d in plan.decisions if d.kind == "over" and d.fused))
+        reasons = {d.reason for d in plan.decisions if d.kind == "epilogue" and not d.fused}
+        waits = "a new value waits for its gradient, which takes memory that is free by then"
+        assert (waits in reasons) == on
+    assert in_place[0] < in_place[1] and in_place[1] >= 6 * 64 * 256 * 4
+
+
+def test_the_last_block_is_not_computed_again():
+    launches = []
+    for depth in (1, 2, 3):
+        kept, again = (trained("plain", depth, on)[0] for on in (False, True))
+        products = [
+            sum("product" in n.program.name for n in s.plan(*[(X.shape, tx.ir.dtypes.F32)] * 2).launches)
+            for s in (kept, again)
+        ]
+        launches.append(products[1] - products[0])
+    assert launches[0] == 0 and launches[2] - launches[1] == 2
+
+
 def test_blocks_in_blocks_and_networks_that_are_evaluated():
     nn.manual_seed(0)
     inner = nn.utils.checkpoint(nn.Sequential(nn.Linear(16, 16), nn.Tanh()))

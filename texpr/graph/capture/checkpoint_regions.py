@@ -13,11 +13,14 @@ from texpr.compiler import op
 from texpr.graph.capture.protocol import CaptureLike
 from texpr.graph.capture.stop_gradient import with_targets
 from texpr.graph.capture.symbolic import Symbolic
+from texpr.graph.passes.flatten_calls import shape_of
 from texpr.ir.expr import Tensor
 from texpr.ir.tensor import Equation, Invoke
 from texpr.support.frozen_dataclass import frozen
 
 Equations = Sequence[Equation | Invoke]
+MUCH_LESS = 4
+"""What is kept besides a part of a program is this many times smaller, if it hardly counts."""
 
 ONCE_THERE = op("""op once_there<T: float, U: float>(X: T[*S], d: U[N]) -> Y: T[*S] require N >= 1 {
   Y[*s] = if d[0] == d[0] then X[*s] else T(d[0])
@@ -49,9 +52,22 @@ def recomputed(
     """
     found = list(gradient)
     for region in regions:
+        if _is_wanted_at_once(capture, region):
+            continue
         if not any(r.start <= region.start and region.stop <= r.stop and r is not region for r in regions):
             found = _with_copy(capture, region, found)
     return found
+
+
+def _is_wanted_at_once(capture: CaptureLike, region: Region) -> bool:
+    """True if little is computed between a region and the gradient, which begins with it: what is
+    inside would be there again before it could be forgotten.
+    """
+    inside, behind = (
+        sum(t.dtype.bytes * prod(shape_of(t)) for e in equations for t in e.targets)
+        for equations in (capture.equations[region.start : region.stop], capture.equations[region.stop :])
+    )
+    return MUCH_LESS * behind <= inside
 
 
 def _with_copy(

@@ -81,6 +81,7 @@ def compile_program(
     placement: Placement,
     settings: Settings,
     prepacked: Set[Tensor] = frozenset(),
+    apart: Set[Tensor] = frozenset(),
 ) -> tuple[Program, Launches]:
     """The program after all passes, and its kernels, made now or found on disk.
 
@@ -88,6 +89,7 @@ def compile_program(
         constants: inputs with their values.
         prepacked: inputs that have the same values from run to run, of which kernels may keep what
             they compute of them alone.
+        apart: outputs that end no reduction (`fuse`).
     """
     if PREPACK in settings.disabled:
         prepacked = frozenset()
@@ -98,6 +100,7 @@ def compile_program(
         placement.name,
         placement.sweeps,
         [t in prepacked for t in program.inputs],
+        [t in apart for t in program.outputs],
     )
     key = plan_cache.key_of(program, constants, chosen)
     found = plan_cache.find(key, program, placement.kernel) if key else None
@@ -105,7 +108,7 @@ def compile_program(
     if found is None and key and large and placement.name == gpu.HOST:
         found = _lower_in_worker(key, program, placement, settings, prepacked)
     if found is None:
-        found = _lower(program, constants, placement, settings, prepacked)
+        found = _lower(program, constants, placement, settings, prepacked, apart)
         if key:
             plan_cache.keep(key, program, *found)
     return found
@@ -152,6 +155,7 @@ def _lower(
     placement: Placement,
     settings: Settings,
     prepacked: Set[Tensor],
+    apart: Set[Tensor],
 ) -> tuple[Program, Launches]:
     """The program after all passes, and its kernels."""
     disabled = settings.disabled
@@ -159,7 +163,7 @@ def _lower(
     if settings.level < 3 or FUSE in disabled:
         return better, make_launches(better, False, False, placement.kernel, prepacked)
     better, stored = materialize.materialize_shared_values(better)
-    better, decisions = fuse(better)
+    better, decisions = fuse(better, apart)
     if "algebra" not in disabled:
         better = apply_laws(better, settings.reassociate)
     better, layouts = operand_transposes.transpose_recurrence_operands(better)

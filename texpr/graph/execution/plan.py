@@ -106,6 +106,9 @@ class Plan(PlanReport):
                 self.placement,
                 settings,
                 interface.unchanged if prepack else set(),
+                # Whoever computes activations twice wants memory more than time: gradients wait in
+                # what activations leave, and variables change where they lie, without second arrays.
+                set(interface.updates.values()) if capture.regions else set(),
             )
         self.views = made.views
         with uncollected():  # kernels are compiled to know what they may write over

@@ -12,7 +12,7 @@ kept to be read (`Decision`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 from itertools import count
 from math import prod
@@ -226,8 +226,8 @@ def _consumed_row_by_row(producer: Equation, readers: Sequence[Equation]) -> boo
 class Fusion:
     """The decisions about a program, made one after the other, and the equations they give."""
 
-    def __init__(self, program: Program) -> None:
-        self.program = program
+    def __init__(self, program: Program, apart: Set[Tensor] = frozenset()) -> None:
+        self.program, self._apart = program, apart
         self.decisions: list[Decision] = []
         self._required = {*program.outputs, *program.inputs}
         self._names = {t.name for t in (*self._required, *program.temporaries)}
@@ -361,9 +361,15 @@ class Fusion:
                 continue
             exclusive = [p for p in candidates if self._is_only_reader(p, equation)]
             best = max(exclusive or candidates, key=lambda p: points(p.axes) * _reduced(p))
-            exclusively = bool(exclusive)
+            exclusively = bool(exclusive) and equation.target not in self._apart
             saved = 2 * tensor_bytes(best.target)
-            reason = "done to the sum when it is complete" if exclusively else "others read it, too"
+            reason = (
+                "others read it, too"
+                if not exclusive
+                else "done to the sum when it is complete"
+                if exclusively
+                else "a new value waits for its gradient, which takes memory that is free by then"
+            )
             self.decisions.append(
                 Decision("epilogue", best.target.name, (equation.target.name,), exclusively, saved, 0, reason)
             )
@@ -484,7 +490,11 @@ def _is_operand(reader: Equation, use: Use) -> bool:
     return is_contraction(reader) and use.inside.op == "sum"
 
 
-def fuse(program: Program) -> tuple[Program, list[Decision]]:
-    """A program with its equations written into others where that pays, and what was decided."""
-    fusion = Fusion(program)
+def fuse(program: Program, apart: Set[Tensor] = frozenset()) -> tuple[Program, list[Decision]]:
+    """A program with its equations written into others where that pays, and what was decided.
+
+    Args:
+        apart: tensors whose equations end no reduction.
+    """
+    fusion = Fusion(program, apart)
     return fusion.run(), fusion.decisions

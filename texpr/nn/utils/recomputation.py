@@ -16,7 +16,8 @@ def checkpoint(module: M, enabled: bool = True) -> M:
     pass: less memory, at the price of a second forward pass.
 
     A deep network of blocks that are each checkpointed keeps the inputs of blocks, and the inside
-    of one of them. Values and gradients stay the same; names in `state_dict` too. It holds for
+    of one of them. The last block is not computed again, since its gradient begins at once. Where
+    an optimizer changes the parameters in the same step, they have no second arrays. Values and gradients stay the same; names in `state_dict` too. It holds for
     `Trainer`, `TrainingStep` and functions under `tx.jit` that call `backward()`, in training mode.
     Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016.
 
