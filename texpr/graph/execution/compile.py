@@ -106,7 +106,7 @@ def compile_program(
     found = plan_cache.find(key, program, placement.kernel) if key else None
     large = len(program.equations) >= (LARGE_NETWORK if prepacked else LARGE)
     if found is None and key and large and placement.name == gpu.HOST:
-        found = _lower_in_worker(key, program, placement, settings, prepacked)
+        found = _lower_in_worker(key, program, placement, settings, prepacked, apart)
     if found is None:
         found = _lower(program, constants, placement, settings, prepacked, apart)
         if key:
@@ -115,7 +115,12 @@ def compile_program(
 
 
 def _lower_in_worker(
-    key: str, program: Program, placement: Placement, settings: Settings, prepacked: Set[Tensor]
+    key: str,
+    program: Program,
+    placement: Placement,
+    settings: Settings,
+    prepacked: Set[Tensor],
+    apart: Set[Tensor],
 ) -> tuple[Program, Launches] | None:
     """The result of `_lower` by a worker, through the disk cache; None where it fails there.
 
@@ -123,28 +128,34 @@ def _lower_in_worker(
     """
     parallel_compile.start_workers(current().threads - 1)
     given = (settings.level, list(settings.disabled), settings.reassociate)
-    kept = [t in prepacked for t in program.inputs]
+    marks = [t in prepacked for t in program.inputs], [t in apart for t in program.outputs]
     try:
         worker.run_in_child(
-            f"{__name__}:lower_here", key, given, kept, parallel_compile.options_to_send(), timeout=TIMEOUT
+            f"{__name__}:lower_here", key, given, marks, parallel_compile.options_to_send(), timeout=TIMEOUT
         )
     except (Error, AssertionError, OSError):
         return None
     return plan_cache.find(key, program, placement.kernel)
 
 
-def lower_here(key: str, given: Sequence[Any], kept: Sequence[bool], chosen: Mapping[str, Any]) -> None:
+def lower_here(
+    key: str, given: Sequence[Any], marks: Sequence[Sequence[bool]], chosen: Mapping[str, Any]
+) -> None:
     """Lower the program of a key and keep what becomes of it, in a worker.
 
     Args:
         given: the fields of `Settings`.
-        kept: for each input whether it has the same values from run to run.
+        marks: for each input whether it has the same values from run to run, and for each output
+            whether it ends no reduction.
         chosen: options.
     """
     program, constants = plan_cache.program_of(key)
-    prepacked = {t for t, same in zip(program.inputs, kept) if same}
+    prepacked, apart = (
+        {t for t, marked in zip(tensors, found) if marked}
+        for tensors, found in zip((program.inputs, program.outputs), marks)
+    )
     with parallel_compile.received_options(chosen), uncollected():
-        found = _lower(program, constants, placement_of_name(gpu.HOST), Settings(*given), prepacked)
+        found = _lower(program, constants, placement_of_name(gpu.HOST), Settings(*given), prepacked, apart)
         plan_cache.keep(key, program, *found)
     parallel_compile.prepare_worker(chosen)
 
