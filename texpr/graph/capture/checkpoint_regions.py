@@ -20,7 +20,7 @@ from texpr.support.frozen_dataclass import frozen
 
 Equations = Sequence[Equation | Invoke]
 MUCH_LESS = 4
-"""What is kept besides a part of a program is this many times smaller, if it hardly counts."""
+"""Tensors that are this many times smaller hardly count beside others."""
 
 ONCE_THERE = op("""op once_there<T: float, U: float>(X: T[*S], d: U[N]) -> Y: T[*S] require N >= 1 {
   Y[*s] = if d[0] == d[0] then X[*s] else T(d[0])
