@@ -66,6 +66,24 @@ def test_an_end_fills_up_texts_and_draws_follow_a_seed(tmp_path, monkeypatch):
     assert model.generate(TEXT[[0, 0]], 5, eos_token_id=likeliest).tolist() == [[1, 2, 3, likeliest]] * 2
 
 
+@pytest.mark.parametrize("name", ["gpt2", "llama"])
+def test_texts_of_several_lengths_go_on_as_alone(name: str, tmp_path, monkeypatch):
+    monkeypatch.setattr(writing, "_SHORTEST", 4)  # 3 programs: 4 tokens, 4 with what is kept, 1 more
+    model = network(tmp_path, name)
+    alone = model(np.array([[5, 9, 0, 0], [1, 2, 3, 8]]))  # no token sees what is behind it
+    filled, mask = np.array([[7, 7, 5], [1, 2, 3]]), np.array([[0, 0, 1], [1, 1, 1]])
+    found = model.generate(filled, 1, attention_mask=mask)
+    assert np.array_equal(found[:, :3], filled)
+    assert found[:, 3].tolist() == [alone[0, 0].argmax(), alone[1, 2].argmax()]
+
+    kept, starts = np.zeros((2, model.shared, 4, model.size), np.float32), np.array([2, 0])
+    given = np.pad(filled, ((0, 0), (0, 1)))
+    first, held = model(given, (np.array(0), starts), np.array(2), [(kept, kept)] * model.layers)
+    np.testing.assert_allclose(first, [alone[0, 0], alone[1, 2]], 1e-5, 1e-6)
+    then, _ = model(np.array([[9], [8]]), (np.array(3), starts), np.array(0), held)
+    np.testing.assert_allclose(then, [alone[0, 1], alone[1, 3]], 1e-5, 1e-6)
+
+
 def test_draws_have_the_chances_of_the_logits():
     logits = np.log(np.tile([[0.5, 0.3, 0.15, 0.05]], (20_000, 1)))
     rng = np.random.default_rng(0)
@@ -90,6 +108,18 @@ REFUSED = {
     "generate: max_new_tokens is 1.5, expected a whole number from 0 on": ([[1]], {"max_new_tokens": 1.5}),
     "generate: top_k is 0, expected a whole number from 1 on": ([[1]], {"top_k": 0}),
     "generate: temperature is -1, expected a number from 0 on": ([[1]], {"temperature": -1}),
+    "generate: attention_mask is int64 of shape [1, 2], expected 0 and 1 of shape [1, 1]": (
+        [[1]],
+        {"max_new_tokens": 1, "attention_mask": np.array([[1, 1]])},
+    ),
+    "generate: attention_mask is float64 of shape [1, 1], expected 0 and 1 of shape [1, 1]": (
+        [[1]],
+        {"max_new_tokens": 1, "attention_mask": np.array([[2.0]])},
+    ),
+    "generate: attention_mask of text 1 is [1, 0], expected zeros before ones": (
+        [[1, 2], [3, 4]],
+        {"max_new_tokens": 1, "attention_mask": np.array([[0, 1], [1, 0]])},
+    ),
     "generate: temperature is nan, expected a number from 0 on": ([[1]], {"temperature": float("nan")}),
 }
 

@@ -17,7 +17,7 @@ from texpr.nn.modules.normalization import LayerNorm, RMSNorm
 from texpr.nn.pretrained import rotations
 from texpr.nn.pretrained.rotations import angles
 from texpr.nn.pretrained.token_checks import text_length
-from texpr.nn.pretrained.writing import Writer, attended, through
+from texpr.nn.pretrained.writing import Writer, attended, split_place, through
 
 
 class _Projection(Module):
@@ -76,9 +76,18 @@ class _Gpt2Body(Module):
 
     def forward(self, tokens: Any, place: Any = None, held: Any = None) -> Any:
         places = tokens.capture.constant(np.arange(text_length(tokens, self.wpe.num_embeddings)))
-        x = self.wte(tokens) + self.wpe(places if place is None else places + place)
+        x = self.wte(tokens) + self.wpe(self._positions(places, place))
         x, held = through(self.h, x, place, held)
         return self.ln_f(x), held
+
+    @staticmethod
+    def _positions(places: Any, place: Any) -> Any:
+        """Positions of the tokens, counted from where each text begins."""
+        if place is None:
+            return places
+        first, starts = split_place(place)
+        found = places + first
+        return found if starts is None else (found - starts.reshape(-1, 1)).clamp(min=0)
 
 
 class Gpt2(Writer):
@@ -120,13 +129,15 @@ class _LlamaAttention(Module):
         return self.o_proj(ops.merge_heads(found)), held
 
     def _turns(self, x: Any, place: Any, longest: int) -> tuple[Any, Any]:
-        """Cosines and sines for the places of x, out of those of a text."""
+        """Cosines and sines for the places of x, out of those of a text. Scores depend on how far
+        places are apart, so it does not matter where a text begins.
+        """
         turned, scale = angles(self.sizes, self.size, longest)
         tables = ((scale * f(turned)).astype(np.float32) for f in (np.cos, np.sin))
         cosine, sine = (x.capture.constant(table).astype(x.dtype) for table in tables)
         if place is None:
             return cosine, sine
-        places = x.capture.constant(np.arange(x.shape[1])) + place
+        places = x.capture.constant(np.arange(x.shape[1])) + split_place(place)[0]
         return ops.take(cosine, places, axis=0), ops.take(sine, places, axis=0)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from texpr import ops
+from texpr.ir.dtypes import F16
 from texpr.nn.core.layer_operations import zeros
 from texpr.nn.core.module import Module
 from texpr.nn.pretrained.token_checks import text_length
@@ -26,7 +27,7 @@ def attended(q: Any, k: Any, v: Any, place: Any = None, held: Held | None = None
     Args:
         q: (batch, heads, length, features).
         k, v: the same, or with fewer heads, each for as many heads of queries in turn.
-        place: that of the first token, a number that is not known yet.
+        place: that of the first token, as `split_place` takes it.
         held: of all places; those of these tokens and behind are not read.
     Returns:
         the result, and keys and values with those of these tokens.
@@ -34,13 +35,33 @@ def attended(q: Any, k: Any, v: Any, place: Any = None, held: Held | None = None
     if held is None or place is None:
         k, v = (_repeated(y, q.shape[1]) for y in (k, v))
         return ops.attention_causal(q, k, v), None
-    keys, values = (ops.cache_update(kept, new, place) for kept, new in zip(held, (k, v)))
+    first, starts = split_place(place)
+    keys, values = (ops.cache_update(kept, new, first) for kept, new in zip(held, (k, v)))
     (batch, heads, length, size), (_, shared, places, _) = q.shape, keys.shape
     seen = np.arange(places) - np.arange(length)[:, None]  # which places are before, but for the first one
     rows = np.tile(seen, (heads // shared, 1))
-    hidden = ops.mask_bias(q.capture.constant(rows) > place, zeros(q, ()))
-    found = ops.attention_masks(q.reshape(batch, shared, -1, size), keys, values, mask=hidden)
+    hidden = ops.mask_bias(q.capture.constant(rows) > first, zeros(q, ()))
+    padding = {} if starts is None else {"padding": _before_texts(q, places, starts)}
+    found = ops.attention_masks(q.reshape(batch, shared, -1, size), keys, values, mask=hidden, **padding)
     return found.reshape(batch, heads, length, size), (keys, values)
+
+
+def split_place(place: Any) -> tuple[Any, Any]:
+    """The place of the first token, a number that is not known yet; and, where texts have several
+    lengths, how many places before each text hold no token, of shape (batch,), else None.
+    """
+    return place if isinstance(place, tuple) else (place, None)
+
+
+def _before_texts(q: Any, places: int, starts: Any) -> Any:
+    """Numbers that are added to the scores of places before a text, of shape (batch, places).
+
+    Half of the lowest number, not -inf: tokens that fill up a text see only such places, and must not
+    be NaN, which a weight of 0 would not take away.
+    """
+    lowest = np.finfo(np.float16 if q.dtype == F16 else np.float32).min / 2
+    before = q.capture.constant(np.arange(places)[None]) < starts.reshape(-1, 1)
+    return before.astype(q.dtype) * float(lowest)
 
 
 def _repeated(y: Any, heads: int) -> Any:
@@ -90,6 +111,7 @@ class Writer(Module):
         top_k: int | None = None,
         eos_token_id: int | None = None,
         seed: int | None = None,
+        attention_mask: Any = None,
     ) -> np.ndarray:
         """Texts with the tokens that follow.
 
@@ -103,13 +125,18 @@ class Writer(Module):
             top_k: draws from the likeliest alone.
             eos_token_id: ends a text. Where other texts of the batch go on, it fills this one up.
             seed: of the draws.
+            attention_mask: of texts of several lengths, (batch, length), 0 or False where a token
+                fills up its text. Texts are filled up on the left, since new tokens follow on the
+                right; each goes on as it does alone.
         Returns:
-            integers, (batch, length + new).
+            integers, (batch, length + new), with the tokens that fill up.
         Raises:
             CallError: tokens of another rank or dtype, a text without tokens or longer than the
-                network has positions, numbers that cannot be.
+                network has positions, numbers that cannot be, a mask of another shape or of texts
+                that are not filled up on the left.
         """
         text = self._checked(np.asarray(tokens), max_new_tokens, temperature, top_k)
+        starts = None if attention_mask is None else _starts(np.asarray(attention_mask), text.shape)
         rng = np.random.default_rng(seed)
         length, places = text.shape[1], _rounded(text.shape[1] + max_new_tokens, self.longest)
         empty = np.zeros((len(text), self.shared, places, self.size), np.float32)
@@ -117,7 +144,8 @@ class Writer(Module):
         given = np.pad(text, ((0, 0), (0, _rounded(length, places) - length)))
         place, last, ended = 0, length - 1, np.zeros(len(text), bool)
         while text.shape[1] < length + max_new_tokens and not ended.all():
-            logits, held = self(given, np.array(place), np.array(last), held)
+            first: Any = np.array(place) if starts is None else (np.array(place), starts)
+            logits, held = self(given, first, np.array(last), held)
             new = _chosen(np.asarray(logits, np.float64), temperature, top_k, rng)
             if eos_token_id is not None:
                 new = np.where(ended, eos_token_id, new)
@@ -158,6 +186,31 @@ class Writer(Module):
                 help=f"max_new_tokens={self.longest - length}, or a shorter text",
             )
         return text.astype(np.int64)
+
+
+def _starts(mask: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
+    """Number of places before each text; None where all texts begin at the first place.
+
+    Raises:
+        CallError: the mask has another shape or other numbers, or a text is not filled up on the left.
+    """
+    if mask.shape != shape or mask.dtype.kind not in "biu" or not np.isin(mask, (0, 1)).all():
+        raise CallError(
+            f"generate: attention_mask is {mask.dtype} of shape {list(mask.shape)}, expected 0 and 1 of shape "
+            f"{list(shape)}",
+            code="arguments",
+        )
+    seen = mask.astype(bool)
+    wrong = np.flatnonzero(~seen[:, -1] | (seen[:, 1:] < seen[:, :-1]).any(1))
+    if wrong.size:
+        raise CallError(
+            f"generate: attention_mask of text {wrong[0]} is {mask[wrong[0]].astype(int).tolist()}, expected "
+            "zeros before ones",
+            code="arguments",
+            help='fill texts up on the left; tokenizers of transformers do with padding_side="left"',
+        )
+    starts = (~seen).sum(1)
+    return starts if starts.any() else None
 
 
 def _rounded(length: int, most: int | None) -> int:
