@@ -201,3 +201,23 @@ def test_variables_are_made_in_a_dtype(kind: type, dtype: object):
 def test_a_dtype_that_is_not_there_is_named():
     with pytest.raises(tx.CallError, match="'quux' is no dtype that texpr has"):
         nn.Parameter([1.0], dtype="quux")
+
+
+@pytest.mark.parametrize(
+    ("data", "dtype"),
+    [
+        (1.0, "f32"),
+        ([1.0, 2], "f32"),
+        ([[1, 2], (3, 4.5)], "f32"),
+        (np.float64(1.0), "f64"),
+        ([np.float64(1.0)], "f64"),
+        (np.ones(2), "f64"),
+        (tx.tensor(1.0), "f64"),
+        (tx.ones(2), "f32"),
+        (np.float16(1.0), "f16"),
+    ],
+    ids=str,
+)
+def test_parameters_of_numbers_of_python_are_f32(data: object, dtype: str):
+    parameter = nn.Parameter(data)
+    assert parameter.dtype.name == dtype and np.array_equal(parameter.numpy(), np.asarray(data, dtype=float))

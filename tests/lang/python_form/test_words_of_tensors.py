@@ -17,7 +17,10 @@ CALLS = {
     "sum along an axis": (lambda x: tx.sum(x, 1), X.sum(1)),
     "sum along dim": (lambda x: tx.sum(x, dim=0, keepdim=True), X.sum(0, keepdims=True)),
     "max": (lambda x: tx.max(x), X.max()),
-    "max of two": (lambda x: tx.max(x, 0), X.clip(0)),
+    "max along an axis": (lambda x: tx.max(x, 1), X.max(1)),
+    "max along dim": (lambda x: tx.max(x, dim=1).values, X.max(1)),
+    "min along the last axis": (lambda x: tx.min(x, -1), X.min(-1)),
+    "max of a number": (lambda x: tx.max(x, 0.0), X.clip(0)),
     "min of two": (lambda x: tx.min(x, x * 2), np.minimum(X, 2 * X)),
 }
 

@@ -133,7 +133,8 @@ def _reduction(op: str) -> Callable[..., Any]:
         dtype: str | None = None,
         **options: Any,
     ) -> Any:
-        of_two = op in ("max", "min") and len(values) == 1
+        # A whole number is an axis, as in np.max(x, 1) and torch.max(x, 1).
+        of_two = op in ("max", "min") and len(values) == 1 and type(values[0]) is not int
         if (method := _tensor_method(f"{op}imum" if of_two else op, body)) and where is None:
             return method(*values, **options, **({} if dtype is None else {"dtype": dtype}))
         if options:
@@ -159,7 +160,7 @@ def _reduction(op: str) -> Callable[..., Any]:
     reduce.__name__ = reduce.__qualname__ = op
     reduce.__doc__ = f"`{op}(k where c: body)` is `tx.{op}(lambda k: body, where=lambda k: c)`."
     if op in ("max", "min"):
-        reduce.__doc__ += f" Of values: `tx.{op}(a, b)`."
+        reduce.__doc__ += f" Of values: `tx.{op}(a, b)`; of a tensor and an integer it is along that axis."
     reduce.__doc__ += f" Of a tensor it is the method: `x.{op}()`."
     return reduce
 

@@ -4,6 +4,7 @@ themselves may change.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,8 @@ class Parameter(Variable):
     `options(device=...)` says.
 
     Args:
-        data: the first value.
+        data: the first value. Numbers of Python, and lists of them, are f32; arrays and tensors keep
+            their dtype.
         requires_grad: False for a parameter that training leaves alone.
         name: for messages; that of the attribute where it is assigned.
         dtype: the dtype, by name or as it is: data of another one is converted. Data as bits has it
@@ -38,6 +40,8 @@ class Parameter(Variable):
         >>> (w * w).sum().backward()
         >>> w.grad
         tensor([2., 4.], f32[2])
+        >>> nn.Parameter(0.5).dtype.name, nn.Parameter(np.array(0.5)).dtype.name
+        ('f32', 'f64')
     """
 
     __slots__ = ("_grad", "requires_grad")
@@ -107,6 +111,22 @@ class Buffer(Variable):
 def _converted(data: object, name: str, dtype: object) -> tuple[Any, str, DType | None]:
     """Data in a dtype, if one is given, and the other arguments of a variable."""
     if dtype is None:
-        return data, name, None
+        return (np.float32(data) if _is_of_python(data) else data), name, None  # type: ignore[arg-type]
     wanted, array = named(dtype), np.asarray(data)
     return data if array.dtype == numpy_dtype(wanted) else stored(array, wanted), name, wanted
+
+
+def _is_of_python(data: object) -> bool:
+    """True for a float of Python's, and for lists with one: they say no dtype, and networks are f32
+    elsewhere. A float of NumPy's says f64.
+    """
+    kinds = set(map(type, _numbers(data)))
+    return float in kinds and kinds <= {int, float}
+
+
+def _numbers(data: object) -> Iterator[object]:
+    if isinstance(data, (list, tuple)):
+        for part in data:
+            yield from _numbers(part)
+    else:
+        yield data
