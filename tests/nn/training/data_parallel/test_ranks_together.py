@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -568,3 +569,20 @@ def test_rank_0_writes(tmp_path: Path):
         return path.exists()
 
     assert on_ranks(2, save) == [True, False]
+
+
+def test_copies_go_on_alike_and_alone():
+    """With sums of gradients that wait for the second batch of a step, too."""
+
+    def fit(comm: Communicator) -> tuple[list[dict[str, object]], bool]:
+        t = trainer(comm, plain(), accumulate=2)
+        t.fit(X, Y, epochs=1, batch_size=8, progress=False)
+        other = copy.deepcopy(t)
+        before = everything(t)
+        other.fit(X, Y, epochs=1, batch_size=8, progress=False)
+        stays = not differences(everything(t), before)
+        t.fit(X, Y, epochs=1, batch_size=8, progress=False)
+        return [everything(t), everything(other)], stays
+
+    for (first, second), stays in on_ranks(2, fit):
+        assert stays and not differences(first, second)

@@ -69,9 +69,13 @@ class Buckets:
     def __init__(
         self, parameters: Sequence[Parameter], cap_mb: float, comm: Communicator, reduction: str
     ) -> None:
-        self.parameters, self._comm, self._reduction = tuple(parameters), comm, reduction
+        self.parameters, self._cap, self._comm, self._reduction = tuple(parameters), cap_mb, comm, reduction
         groups = shared_out(parameters, cap_mb)
         self.buckets = [Bucket(f"allreduce of bucket {k}", group) for k, group in enumerate(groups)]
+
+    def __reduce__(self) -> tuple:
+        """Copies are of the copied parameters, with memory of their own."""
+        return Buckets, (self.parameters, self._cap, self._comm, self._reduction)
 
     def __iter__(self) -> Iterator[Bucket]:
         return iter(self.buckets)

@@ -139,6 +139,10 @@ class ParallelStep(TrainingStep):
         self._measured: Pending | None = None
         self._sent = self._absent = False
 
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy makes its programs anew, and begins no round in the midst."""
+        return self.__dict__ | {"_own": None, "_present": {}, "_measured": None}
+
     # What ranks agree on
 
     def open(self, specs: tuple[Spec, ...] | None) -> bool:
