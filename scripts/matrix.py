@@ -244,8 +244,17 @@ def oldest(python: str) -> dict[str, str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = [line for lines in project["optional-dependencies"].values() for line in lines]
     read = [parse(line) for line in [*project["dependencies"], *_group("test"), *extras]]
-    bounds = {each.package: bound for each in read if each is not None and (bound := _lower(each))}
+    bounds: dict[str, str] = {}
+    for each in read:
+        # Several lines may name a package, with different bounds: the environment meets all of them.
+        if each is not None and (bound := _lower(each)):
+            known = bounds.get(each.package)
+            bounds[each.package] = bound if known is None or _at_least(bound, known) else known
     return bounds | {n: v for n, v in FIRST_WHEELS.get(python.rstrip("t"), {}).items() if n in bounds}
+
+
+def _at_least(version: str, bound: str) -> bool:
+    return Requirement("", ((">=", bound),), "").allows(version)
 
 
 def print_bounds(pythons: Sequence[str]) -> int:

@@ -14,9 +14,11 @@ import pytest
 
 import texpr
 from tests.repo.source import ROOT, nodes, package_files, tree
+from texpr.tools.doctor.requirement import parse
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT, EXTRAS = PYPROJECT["project"], PYPROJECT["project"]["optional-dependencies"]
+GROUPS = PYPROJECT["dependency-groups"]
 CUDA = {"cuda", "cuda12", "cuda13"}
 NOT_IN_ALL = CUDA | {"torch", "jax"}
 """What needs a GPU, and other frameworks, which are large."""
@@ -58,6 +60,14 @@ ABSENT = PIP.replace("Cannot install a==1 and b", "Could not find a").replace(
 def test_the_matrix_tells_why_an_environment_cannot_be_made(code: str, told: str):
     problem = runpy.run_path(str(ROOT / "scripts" / "matrix.py"), run_name="matrix")["_problem"]
     assert problem([sys.executable, "-c", code]) == told
+
+
+@pytest.mark.parametrize("python", ["3.11", "3.13", "3.14"])
+def test_the_oldest_versions_meet_every_requirement_of_their_environment(python: str):
+    """Also where an extra asks for less than the group of tests does."""
+    found = runpy.run_path(str(ROOT / "scripts" / "matrix.py"), run_name="matrix")["oldest"](python)
+    needed = [parse(line) for line in [*PROJECT["dependencies"], *GROUPS["test"]]]
+    assert [each for each in needed if each is not None and not each.allows(found[each.package])] == []
 
 
 def test_classifiers_name_the_pythons_of_the_matrix():

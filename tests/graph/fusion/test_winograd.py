@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -119,11 +120,17 @@ def test_kernels_compute_it(module: nn.Module, shape: tuple[int, ...], everywher
     assert_near(tiled(x)[0], plain(x)[0], x, module.weight.numpy())
 
 
-def test_what_follows_a_convolution_is_computed_with_its_tiles():
+@cache
+def block_and_plan() -> tuple[Block, Plan]:
+    """Two convolutions of images whose sides are no multiples of the tiles."""
     block = Block(32, 48).eval()
     block.norm.running_mean.data = floats(48)
+    return block, plan_of(block, (2, 32, 20, 23))
+
+
+def test_what_follows_a_convolution_is_computed_with_its_tiles():
+    block, plan = block_and_plan()
     x = floats(2, 32, 20, 23)
-    plan = plan_of(block, x.shape)
     names = [n.program.name for n in plan.launches]
     assert names == ["winograd_window", "winograd_product", "winograd_output"] * 2
     (found,), (wanted,) = plan(x), plan_of(block, x.shape, disable="winograd")(x)
@@ -132,7 +139,7 @@ def test_what_follows_a_convolution_is_computed_with_its_tiles():
 
 
 def test_decisions_say_how_many_products_are_left():
-    plan = plan_of(Block(32, 48).eval(), (1, 32, 24, 24))
+    _, plan = block_and_plan()
     lines = [line for line in plan.explain().splitlines() if line.startswith("winograd")]
     assert len(lines) == 2
     assert lines[0] == "winograd weight -> relu_1: yes, 4 times fewer products, by tiles of 4 x 4"
@@ -276,7 +283,7 @@ def test_models_from_files_use_it(tmp_path: Path):
     pytest.importorskip("onnx")
     import texpr.onnx
 
-    block = Block(32, 32).eval()
+    block = nn.Sequential(nn.Conv2d(32, 32, 3, padding=1), nn.ReLU()).eval()
     x = floats(1, 32, 24, 24)
     texpr.onnx.save(block, tmp_path / "block.onnx", example=x)
     read = texpr.onnx.load(tmp_path / "block.onnx")

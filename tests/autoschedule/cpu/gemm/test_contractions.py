@@ -256,7 +256,7 @@ def test_a_matrix_is_multiplied_with_itself():
     """Its rows are in the copy that was made of its columns."""
     for factors in ("X[k, i] * X[j, k]", "X[i, k] * X[k, j]", "X[k, i] * X[k, j]", "X[i, k] * X[j, k]"):
         own = tx.op(f"op own(X: f32[N, N]) -> Y: f32[N, N] {{ Y[i, j] = sum(k: {factors}) }}")
-        for n in (64, 96, 200):
+        for n in (64, 200):
             x = np.random.default_rng(n).integers(-4, 5, (n, n)).astype(np.float32)
             lhs, rhs = (x.T if each in factors.split(" * ") else x for each in ("X[k, i]", "X[j, k]"))
             np.testing.assert_array_equal(own(x), lhs @ rhs, err_msg=f"{factors} {n}")
