@@ -17,6 +17,7 @@ from texpr.ir.tensor import Invoke
 from texpr.ir.traverse import children, postorder, with_children
 from texpr.poly.certificate.engine.buffer_accesses import access, evaluation_domain, gets_updates
 from texpr.poly.certificate.engine.exposed_uses import (
+    UsedAbove,
     uncovered,
     uncovered_in_iteration,
     without_shared_conditions,
@@ -64,6 +65,7 @@ class Tracer:
         self.undefined_instances: dict[
             int, isl.Set
         ] = {}  # instances of copies that are as if they did not run
+        self._above = UsedAbove(proof.facts)
         self._values: dict[int, Expr] = {}
         self._in_progress: set[int] = set()
         self._assumed_defined: set[int] = set()
@@ -207,7 +209,7 @@ class Tracer:
                 self.check_all_written(buffer, use)
             return
         s = use.statement
-        missing = uncovered(use, self.valued_definitions(buffer), self.proof.facts)
+        missing = uncovered(use, self.valued_definitions(buffer), self.proof.facts, self._above)
         is_value = (
             part is not None
             and (not missing.is_empty() or bool(self.undefined_instances))
