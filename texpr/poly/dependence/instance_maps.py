@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement, product, takewhile
 
 from texpr.ir.build import fold
 from texpr.ir.expr import Expr, Var
@@ -32,12 +32,26 @@ class Image:
     Attributes:
         at: in each case, the origin's loop variables as forms over the statement's.
         exact: the cases are precisely which instance it is.
+        kept: how many of the outermost loops are those of the origin, in its order, whatever their
+            names.
     """
 
     origin: Statement
     statement: Statement
     at: tuple[tuple[Conjunction, tuple[Form, ...]], ...]
     exact: bool
+    kept: int
+
+    @staticmethod
+    def of(
+        origin: Statement,
+        statement: Statement,
+        at: tuple[tuple[Conjunction, tuple[Form, ...]], ...],
+        exact: bool,
+    ) -> Image:
+        """The image with the loops that it keeps."""
+        same = (all(f == variable(n.var) for f in fs) for n, *fs in zip(statement.loops, *(fs for _, fs in at)))
+        return Image(origin, statement, at, exact, sum(takewhile(bool, same)))
 
     @property
     def renaming(self) -> dict[Key, Var] | None:
@@ -51,13 +65,6 @@ class Image:
             if f == variable(key)
         }
         return names if len(names) == len(self.origin.loops) == len(self.statement.loops) else None
-
-    def keeps_loops(self, count: int) -> bool:
-        """The outermost `count` loops are those of the origin, in its order, whatever their
-        names.
-        """
-        loops = tuple(variable(n.var) for n in self.statement.loops[:count])
-        return all(forms[:count] == loops for _, forms in self.at)
 
     def cases(self) -> Iterator[Case]:
         for domain, (piece, forms) in product(self.statement.domain, self.at):
@@ -102,7 +109,7 @@ def images(
         assert statement.store in origin or statement.store in by_store, "a store without origin"
         source = by_store[origin.get(statement.store, statement.store)]
         at, exact = new.converter.tuples(_values(old, new, source, instance.get(statement.store, {})))
-        found[source.store].append(Image(source, statement, at, exact))
+        found[source.store].append(Image.of(source, statement, at, exact))
     return found
 
 

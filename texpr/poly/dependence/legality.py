@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import product
 
 from texpr.ir.affine import linear
@@ -448,12 +449,13 @@ def _rewrites_same_value(s: Statement) -> bool:
     write one value, in any order. Of updates this is not known: partial results are joined in
     instances that the equation does not count.
     """
-    store, moving = s.store, {n.var for n in s.loops}
-    return (
-        store.update is None
-        and bool(store.at)
-        and all(any(_determines(i, at, moving) for i in store.indices) for at in store.at)
-    )
+    return s.store.update is None and bool(s.store.at) and _is_of(s.store, frozenset(n.var for n in s.loops))
+
+
+@lru_cache(maxsize=4096)  # most stores stay what they are from step to step
+def _is_of(store: Store, moving: Collection[Var]) -> bool:
+    """True if the element of a store says of which instance of the equation it is."""
+    return all(any(_determines(i, at, moving) for i in store.indices) for at in store.at)
 
 
 def _determines(i: Expr, at: Expr, moving: Collection[Var]) -> bool:
@@ -541,7 +543,7 @@ def _same_order(pair: AccessPair, source: Image, sink: Image) -> bool:
         return False
     if (pair.source.order < pair.sink.order) != (source.statement.order < sink.statement.order):
         return False
-    return all(image.keeps_loops(common) for image in (source, sink))
+    return common <= source.kept and common <= sink.kept
 
 
 def conflict_questions(
