@@ -74,6 +74,57 @@ COPIES: Rows = {
     ),
 }
 
+PIECES = "op pieces(X: f32[4, 8]) -> Y: f32[4, 8] { Y[i, j] = X[i, j] * 2 }"
+COPIED_IN_PIECES = """
+kernel pieces(X: f32[4, 8]) -> (Y: f32[4, 8])
+  let T: f32[4, 8]
+  for i in 0..4
+    for j in 0..5
+      T[i, j] = X[i, j]  copy
+    for k in 0..3
+      T[i, k + 5] = X[i, k + 5]  copy
+    for j1 in 0..4
+      Y[i, j1] = T[i, j1] * 2.0  at[i, j1]
+    for j2 in 0..4
+      Y[i, j2 + 4] = T[i, j2 + 4] * 2.0  at[i, j2 + 4]
+"""
+ONE_ROW = COPIED_IN_PIECES.replace("let T: f32[4, 8]", "let T: f32[8]").replace("T[i, ", "T[")
+IN_PIECES: Rows = {
+    **changed(
+        PIECES,
+        COPIED_IN_PIECES,
+        {
+            "pieces that cover a row": ("", "", ""),
+            "pieces that overlap": ("for j in 0..5", "for j in 0..7", ""),
+            "a hole between pieces": ("for j in 0..5", "for j in 0..4", "initialised"),
+            "no last element": ("for k in 0..3", "for k in 0..2", "initialised"),
+            "a piece of the row before": ("T[i, k + 5] = X[i, k", "T[(i + 3) % 4, k + 5] = X[i, k", "values"),
+            "a piece under a condition": (
+                "    for k in 0..3\n      T[i, k + 5] = X[i, k + 5]  copy",
+                "    if i > 0\n      for k in 0..3\n        T[i, k + 5] = X[i, k + 5]  copy",
+                "initialised",
+            ),
+        },
+    ),
+    **changed(
+        PIECES,
+        ONE_ROW,
+        {
+            "pieces in one row of memory": ("", "", ""),
+            "a piece that only the row before wrote": ("for k in 0..3", "for k in 0..3 - i", "values"),
+            "a piece below its reader": (
+                "    for k in 0..3\n      T[k + 5] = X[i, k + 5]  copy\n    for j1 in 0..4\n"
+                "      Y[i, j1] = T[j1] * 2.0  at[i, j1]\n    for j2 in 0..4\n"
+                "      Y[i, j2 + 4] = T[j2 + 4] * 2.0  at[i, j2 + 4]\n",
+                "    for j1 in 0..4\n      Y[i, j1] = T[j1] * 2.0  at[i, j1]\n    for j2 in 0..4\n"
+                "      Y[i, j2 + 4] = T[j2 + 4] * 2.0  at[i, j2 + 4]\n"
+                "    for k in 0..3\n      T[k + 5] = X[i, k + 5]  copy\n",
+                "initialised",
+            ),
+        },
+    ),
+}
+
 SOME = (
     "op f(X: f32[4]) -> Y: f32[4] { let t: f32[4]  t[i] = X[i] + 1 for i in 0..2  Y[i] = if i < 2 then t[i] "
     "else X[i] }"
@@ -446,6 +497,7 @@ NAMED = {
     "pads": PADS,
     "copies": COPIES,
     "nothing": NOTHING,
+    "in pieces": IN_PIECES,
     "loans": LOANS,
     "reused": REUSED,
     "folds": FOLDS,

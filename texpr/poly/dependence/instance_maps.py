@@ -50,7 +50,9 @@ class Image:
         exact: bool,
     ) -> Image:
         """The image with the loops that it keeps."""
-        same = (all(f == variable(n.var) for f in fs) for n, *fs in zip(statement.loops, *(fs for _, fs in at)))
+        same = (
+            all(f == variable(n.var) for f in fs) for n, *fs in zip(statement.loops, *(fs for _, fs in at))
+        )
         return Image(origin, statement, at, exact, sum(takewhile(bool, same)))
 
     @property
