@@ -66,6 +66,9 @@ class DType:
     def __str__(self) -> str:
         return self.name
 
+    def __repr__(self) -> str:
+        return f"dtype('{self.name}')"
+
 
 @frozen
 class Small:

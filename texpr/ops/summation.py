@@ -29,11 +29,13 @@ def einsum(text: str, *arrays: object, out: object = None) -> object:
     are repeated. A letter that occurs twice in a term is a diagonal. Without `->`, the result has the letters that occur once, in
     alphabetical order, after `...`. More than two tensors are one sum: the caller chooses the order
     of products by calls of two. One type for all tensors; f16 and bf16 are summed in f32, integers
-    of 8 and 16 bits in i32. Source: numpy.einsum.
+    of 8 and 16 bits in i32. The tensors may be one list. Source: numpy.einsum.
 
     Raises:
         CallError: the text is none, or the arrays do not fit it.
     """
+    if len(arrays) == 1 and isinstance(arrays[0], list | tuple) and len(_parsed(text)[0]) > 1:
+        arrays = tuple(arrays[0])
     operator = einsum_op(text, _repeated(text, list(map(_shape, arrays))))
     return operator(*arrays) if out is None else operator(*arrays, out=out)
 

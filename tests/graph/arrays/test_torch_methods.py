@@ -20,6 +20,16 @@ SAME = {
     "a.permute((2, 0, 1))": "A.transpose(2, 0, 1)",
     "a.mT": "A.swapaxes(-1, -2)",
     "m.t()": "M.T",
+    "m.fmod(0.7)": "np.fmod(M, np.float32(0.7))",
+    "m.atan2(m + 1)": "np.arctan2(M, M + 1)",
+    "m.hypot(m + 1)": "np.hypot(M, M + 1)",
+    "m.logaddexp(m + 1)": "np.logaddexp(M, M + 1)",
+    "a.select(1, -1)": "A[:, -1]",
+    "a.unflatten(-1, (2, -1))": "A.reshape(2, 3, 2, 2)",
+    "a.unflatten(0, (1, 2))": "A.reshape(1, 2, 3, 4)",
+    "a.unfold(2, 3, 1)": "np.lib.stride_tricks.sliding_window_view(A, 3, 2)",
+    "a.unfold(1, 2, 1)": "np.lib.stride_tricks.sliding_window_view(A, 2, 1)",
+    "a.unfold(-1, 2, 2)": "np.lib.stride_tricks.sliding_window_view(A, 2, 2)[:, :, ::2]",
     "a.transpose(1, 2)": "A.swapaxes(1, 2)",
     "a.transpose(-2, -1)": "A.swapaxes(1, 2)",
     "a.transpose(2, 0, 1)": "A.transpose(2, 0, 1)",
@@ -276,7 +286,8 @@ def test_methods_as_functions():
     m = tx.tensor(M)
     assert np.allclose(tx.mean(m, dim=1), M.mean(1)) and tx.mean(M).shape == ()
     assert np.allclose(tx.matmul(m, M.T), M @ M.T, atol=1e-6) and tx.topk(m, 2).values.shape == (2, 2)
-    assert np.allclose(tx.einsum("ij,kj->ik", m, m), M @ M.T, atol=1e-6)
+    for operands in ((m, m), ([m, m],)):
+        assert np.allclose(tx.einsum("ij,kj->ik", *operands), M @ M.T, atol=1e-6)
     assert tx.sort(m, dim=1).indices.tolist() == M.argsort(1).tolist() and tx.allclose(m, M)
     assert tx.softmax(nn.Parameter(M), dim=1).requires_grad and tx.mean.__name__ == "mean"
 
@@ -284,3 +295,30 @@ def test_methods_as_functions():
 def test_in_traced_functions():
     f = tx.jit(lambda x: x.view(3, 2).permute(1, 0).norm(dim=1) + x.size(0))
     np.testing.assert_allclose(f(M), np.linalg.norm(M.reshape(3, 2).T, axis=1) + 2, rtol=1e-6)
+
+
+def test_windows_overlap_in_gradients():
+    x = tx.tensor(np.ones(5, "f4"), requires_grad=True)
+    x.unfold(0, 3, 1).sum().backward()
+    assert x.grad.tolist() == [1, 2, 3, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    {
+        "m.unfold(1, 4, 1)": "unfold: windows of 4, 1 apart, of an axis of 3 elements",
+        "m.unfold(1, 1, 0)": "unfold: windows of 1, 0 apart, of an axis of 3 elements",
+        "m.unflatten(1, (2, 2))": "unflatten: axis 1 has 3 elements, and the sizes are [2, 2]",
+        "m.unflatten(1, (-1, 2))": "unflatten: axis 1 has 3 elements, and the sizes are [-1, 2]",
+        "tx.stack(m, m)": "stack takes one list of tensors, and two were given",
+        "tx.cat(m, m)": "concatenate takes one list of tensors, and two were given",
+    }.items(),
+)
+def test_complaints_about_windows_and_lists(call: str, message: str):
+    with pytest.raises(tx.CallError) as caught:
+        eval(call, {"m": tx.tensor(M), "tx": tx})
+    assert caught.value.message == message
+
+
+def test_dtypes_show_their_names():
+    assert repr(tx.tensor(M).dtype) == "dtype('f32')" and repr(tx.bfloat16) == "dtype('bf16')"

@@ -249,6 +249,22 @@ class TorchMethods(TorchDtypes, Recorded):
         """x modulo other, with the sign of other."""
         return self % other
 
+    def fmod(self: Array, other: object) -> Array:
+        """x modulo other, with the sign of x."""
+        return binary.apply_binary("fmod", self, other)
+
+    def atan2(self: Array, other: object) -> Array:
+        """The angle, in radians, of the point at height x beside the origin by other."""
+        return binary.apply_binary("arctan2", self, other)
+
+    def hypot(self: Array, other: object) -> Array:
+        """sqrt(x^2 + other^2)."""
+        return binary.apply_binary("hypot", self, other)
+
+    def logaddexp(self: Array, other: object) -> Array:
+        """log(exp(x) + exp(other)), without overflow."""
+        return binary.apply_binary("logaddexp", self, other)
+
     def eq(self: Array, other: object) -> Array:
         """True where elements are equal."""
         return binary.compare("equal", self, other)
@@ -482,6 +498,50 @@ class TorchMethods(TorchDtypes, Recorded):
     def index_select(self: Array, dim: Any, index: Any) -> Array:
         """The parts at places of an axis."""
         return ops.index_select(self, _places(index), axis=axes_of(dim, len(self.shape))[0])  # type: ignore[return-value]
+
+    def select(self: Array, dim: Any, index: Any) -> Array:
+        """The part at one place of an axis, without it.
+
+        Raises:
+            CallError: no axis of that number, or no place.
+        """
+        (place,) = axes_of(dim, len(self.shape))
+        return self[(slice(None),) * place + (_whole(index, "the place of a part"),)]
+
+    def unflatten(self: Array, dim: Any, sizes: Any) -> Array:
+        """The same elements with several axes in the place of one; one of `sizes` may be -1.
+
+        Raises:
+            CallError: no axis of that number, or other sizes than the axis has.
+        """
+        (place,) = axes_of(dim, len(self.shape))
+        known = [_whole(n, "a size") for n in sizes]
+        if known.count(-1) == 1 and (rest := -prod(known)) > 0:
+            known[known.index(-1)] = self.shape[place] // rest
+        if prod(known) != self.shape[place] or min(known, default=1) < 0:
+            raise CallError(
+                f"unflatten: axis {place} has {self.shape[place]} elements, and the sizes are {list(sizes)}",
+                code="shape",
+            )
+        return self.reshape((*self.shape[:place], *known, *self.shape[place + 1 :]))
+
+    def unfold(self: Array, dimension: Any, size: Any, step: Any) -> Array:
+        """Windows along an axis, of `size` elements, `step` apart, as the last axis.
+
+        Raises:
+            CallError: no axis of that number; a size or step below 1, or more than the axis has.
+        """
+        (place,) = axes_of(dimension, len(self.shape))
+        size, step = _whole(size, "the size of windows"), _whole(step, "the step of windows")
+        if not 1 <= size <= self.shape[place] or step < 1:
+            raise CallError(
+                f"unfold: windows of {size}, {step} apart, of an axis of {self.shape[place]} elements",
+                code="arguments",
+                help="1 <= size <= the axis, and 1 <= step",
+            )
+        starts = np.arange(0, self.shape[place] - size + 1, step)
+        windows = rearranging.take(self, starts[:, None] + np.arange(size), place)
+        return windows.movedim(place + 1, -1)
 
     def scatter(self: Array, dim: Any, index: Any, src: Any) -> Array:
         """x with elements replaced at places along an axis; the last of several at one place counts."""

@@ -311,6 +311,12 @@ def meshgrid(*tensors: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
 
 
 def _joined(function: Any, tensors: Sequence[Any], axis: int | None) -> Tensor:
+    if isinstance(axis, Tensor):
+        raise CallError(
+            f"{function.__name__} takes one list of tensors, and two were given",
+            code="arguments",
+            help=f"tx.{'stack' if function is np.stack else 'cat'}([x, y], dim=0)",
+        )
     given = list(tensors)
     if not given:
         raise CallError(f"{function.__name__} of no tensors", code="arguments")
