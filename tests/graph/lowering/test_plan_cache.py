@@ -121,7 +121,7 @@ def test_who_watches_passes_sees_them_run(tmp_path: Path):
             assert planned()[1]
 
 
-@pytest.mark.parametrize("record", [b"", b"{}", b"[[], 0]", b"[[], [0, 0, 0, 0]]", b"\xff"])
+@pytest.mark.parametrize("record", [b"", b"{}", b"[[], 0]", b"[[], [0, 0, 0]]", b"\xff"])
 def test_what_is_damaged_is_made_again(tmp_path: Path, record: bytes, monkeypatch: pytest.MonkeyPatch):
     with tx.options(cache_dir=tmp_path):
         planned()

@@ -82,7 +82,7 @@ def compile_program(
     settings: Settings,
     prepacked: Set[Tensor] = frozenset(),
     apart: Set[Tensor] = frozenset(),
-) -> tuple[Program, Launches]:
+) -> tuple[plan_cache.ProgramOf, Launches]:
     """The program after all passes, and its kernels, made now or found on disk.
 
     Args:
@@ -107,11 +107,12 @@ def compile_program(
     large = len(program.equations) >= (LARGE_NETWORK if prepacked else LARGE)
     if found is None and key and large and placement.name == gpu.HOST:
         found = _lower_in_worker(key, program, placement, settings, prepacked, apart)
-    if found is None:
-        found = _lower(program, constants, placement, settings, prepacked, apart)
-        if key:
-            plan_cache.keep(key, program, *found)
-    return found
+    if found is not None:
+        return found
+    better, launches = _lower(program, constants, placement, settings, prepacked, apart)
+    if key:
+        plan_cache.keep(key, program, better, launches)
+    return lambda: better, launches
 
 
 def _lower_in_worker(
@@ -121,7 +122,7 @@ def _lower_in_worker(
     settings: Settings,
     prepacked: Set[Tensor],
     apart: Set[Tensor],
-) -> tuple[Program, Launches] | None:
+) -> tuple[plan_cache.ProgramOf, Launches] | None:
     """The result of `_lower` by a worker, through the disk cache; None where it fails there.
 
     Other workers start meanwhile, for the kernels.

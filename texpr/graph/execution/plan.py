@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ from texpr.graph.lowering.launch_sequence import Launches
 from texpr.graph.report.plan_report import PlanReport
 from texpr.graph.report.timing import Timing
 from texpr.ir.expr import Tensor
+from texpr.ir.tensor import Program
 from texpr.ir.verifier.program import verify_program
 from texpr.runtime import gpu
 from texpr.support.errors import CallError, CompileError
@@ -61,7 +63,6 @@ class Plan(PlanReport):
         arrivals: variables whose values come while it runs (`Arrival`).
     Attributes:
         captured: the program as it was captured.
-        program: the same after all passes: what the kernels compute.
         launches: the kernels of one run, in order.
         decisions: what was fused and what not, and why.
         views: tensors that are other tensors' memory.
@@ -100,7 +101,7 @@ class Plan(PlanReport):
             verify_program(self.captured)
         settings = Settings.of(opt, disable, reassociate)
         with uncollected():
-            self.program, made = compile_program(
+            self._program, made = compile_program(
                 self.captured,
                 interface.constants,
                 self.placement,
@@ -120,6 +121,11 @@ class Plan(PlanReport):
         awaited = {a: [interface.variables[v] for v in a.variables] for a in arrivals}
         self.events = between = events(order.first, interface.sent, awaited, self._memory.root)
         self.runner = Runner(self.placement, interface, order, self._memory, between)
+
+    @cached_property
+    def program(self) -> Program:
+        """The captured program after all passes: what the kernels compute."""
+        return self._program()
 
     def _ordered(self, made: Launches, settings: Settings) -> LaunchOrder:
         """The launches in order: what is sent first is computed first, and what updates variables

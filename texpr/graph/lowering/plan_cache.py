@@ -9,8 +9,9 @@ passes, fusion or grouping then; its kernels are found as all are (`compiler.ker
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple
+from functools import partial
 from itertools import starmap
 
 import numpy as np
@@ -25,6 +26,10 @@ from texpr.ir.json.program import Decoder, Encoder
 from texpr.ir.tensor import Program
 from texpr.runtime import disk_cache
 from texpr.support.version import identity
+
+ProgramOf = Callable[[], Program]
+"""Gives the program that the kernels of a plan compute: to read it from disk takes as long as to
+read the kernels, and few ask for it."""
 
 
 def key_of(program: Program, constants: Mapping[Tensor, np.ndarray], settings: Sequence[object]) -> str:
@@ -52,7 +57,9 @@ def program_of(key: str) -> tuple[Program, dict[Tensor, np.ndarray]]:
 
 
 def keep(key: str, captured: Program, better: Program, launches: Launches) -> None:
-    """Keep what became of a program."""
+    """Keep what became of a program: a line for its kernels, and one for the program, which nobody
+    reads but who asks for it.
+    """
     encoder = Encoder(_known(captured))
     order = tuple(
         (
@@ -68,26 +75,39 @@ def keep(key: str, captured: Program, better: Program, launches: Launches) -> No
         for n in launches.order
     )
     try:
-        found = encoder.item(
-            (better, order, tuple(launches.views.items()), tuple(map(astuple, launches.decisions)))
-        )
+        found = encoder.item((order, tuple(launches.views.items()), tuple(map(astuple, launches.decisions))))
+        first = len(encoder.rows)
+        program = encoder.item(better)
     except ValueError:
         return
-    disk_cache.shared().put(key, json.dumps([encoder.rows, found], separators=(",", ":")).encode())
+    parts = [encoder.rows[:first], found], [encoder.rows[first:], program]
+    lines = (json.dumps(part, separators=(",", ":")).encode() for part in parts)
+    disk_cache.shared().put(key, b"\n".join(lines))
 
 
-def find(key: str, captured: Program, kernel_of: KernelOf) -> tuple[Program, Launches] | None:
+def find(key: str, captured: Program, kernel_of: KernelOf) -> tuple[ProgramOf, Launches] | None:
     """The plan kept under a key, of this program."""
     record = disk_cache.shared().get(key)
     if record is None:
         return None
+    kernels, _, program = record.partition(b"\n")
     try:
-        rows, found = json.loads(record)
-        better, order, views, decisions = Decoder(rows, _known(captured)).item(found)  # type: ignore[misc]
+        rows, found = json.loads(kernels)
+        decoder = Decoder(rows, _known(captured))
+        order, views, decisions = decoder.item(found)  # type: ignore[misc]
         launches = tuple(_launch(kernel_of, *each) for each in order)
-        return better, Launches(launches, dict(views), tuple(starmap(Decision, decisions)))
+        return partial(_program, decoder, program), Launches(
+            launches, dict(views), tuple(starmap(Decision, decisions))
+        )
     except (ValueError, TypeError):
         return None
+
+
+def _program(decoder: Decoder, line: bytes) -> Program:
+    """The program of a record whose kernels were read."""
+    rows, item = json.loads(line)
+    decoder.add(rows)
+    return decoder.item(item)  # type: ignore[return-value]
 
 
 def _launch(

@@ -127,8 +127,17 @@ class Decoder:
         sources: Sequence[Source] | None = None,
     ) -> None:
         self._nodes, self._sources = list(known), sources or ()
-        names = _NAMES if sources is None else _WITH_SPANS
+        self._with_spans = sources is not None
         self._texts: dict[str, object] = {}
+        self.add(rows)
+
+    def add(self, rows: Sequence[Sequence[object]]) -> None:
+        """Read more rows of the same encoder.
+
+        Raises:
+            ValueError: they are none.
+        """
+        names = _WITH_SPANS if self._with_spans else _NAMES
         put = object.__setattr__
         try:
             for name, *values in rows:
@@ -136,7 +145,7 @@ class Decoder:
                 node = object.__new__(kind)
                 for field, value in zip(names[kind], values, strict=True):
                     put(node, field, self.item(value))
-                if sources is None and kind in _SPANS:
+                if not self._with_spans and kind in _SPANS:
                     put(node, "span", None)
                 self._nodes.append(node)
         except (KeyError, TypeError, IndexError) as error:

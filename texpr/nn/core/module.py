@@ -25,6 +25,7 @@ from texpr.runtime import gpu
 from texpr.support.elsewhere import LAYER
 from texpr.support.errors import CallError, CheckpointError
 from texpr.support.frozen_dataclass import frozen
+from texpr.support.gc_pause import uncollected
 from texpr.support.options import current
 from texpr.support.suggest import KnowsArguments, did_you_mean, suggests
 from texpr.support.tracebacks import hide_frames
@@ -588,7 +589,7 @@ class _CompiledCall:
             raise CallError(f"{type(module).__name__} was called without inputs", code="arguments")
         capture = Capture(type(module).__name__)
         symbols = [capture.input(f"x{k}" if k else "x", *g.spec) for k, g in enumerate(given)]
-        with capture:
+        with uncollected(), capture:
             inputs, options = pytree.rebuild(nesting, [symbols[k] for k in places])
             outputs = module(*inputs, **options)
             results = [as_symbolic(y, capture, module.dtype) for y in pytree.leaves(outputs)]
