@@ -12,6 +12,7 @@ import texpr as tx
 from texpr.compiler import kernel_cache, parallel_compile
 from texpr.compiler.kernels.native_code import NativeCode
 from texpr.graph.lowering.default_kernels import kernel_for
+from texpr.runtime import disk_cache
 
 TEXT = "op scaled(X: f32[N]) -> Y: f32[N] {{ Y[i] = X[i] * {factor} }}"
 
@@ -88,6 +89,28 @@ def test_many_kernels_are_left_to_workers(tmp_path: Path, compiled_here: list[Na
         kernels = _kernels(parallel_compile.MANY, 6000)
         parallel_compile.compile_all(kernels)
         assert not compiled_here and all(kernel_cache.find(k.native.key, k.program) for k in kernels)
+
+
+def test_a_disk_cache_that_keeps_nothing_hands_nothing_over(tmp_path: Path, monkeypatch, compiled_here):
+    tmp_path.chmod(0o777)  # others may write to it, so nothing is kept there
+    asked = []
+    monkeypatch.setattr(parallel_compile, "run_in_child", lambda *arguments, timeout: asked.append(arguments))
+    with tx.options(cache_dir=tmp_path, threads=2):
+        kernels = _kernels(parallel_compile.MANY, 7000)
+        parallel_compile.compile_all(kernels)
+        assert not asked and kernels[0].ready() and len(compiled_here) == 1
+
+
+def test_a_worker_says_that_nothing_is_kept(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(
+        disk_cache, "_write_whole", lambda path, data: (_ for _ in ()).throw(OSError(28, "full"))
+    )
+    with tx.options(cache_dir=tmp_path, threads=2):
+        (kernel,) = _kernels(1, 8000)
+        request = parallel_compile._request(kernel)
+        assert request is not None
+        with pytest.raises(tx.ResourceError, match="keeps nothing"):
+            parallel_compile.compile_in_worker(*request.arguments())  # type: ignore[arg-type]
 
 
 def test_what_a_worker_fails_for_is_compiled_here(tmp_path: Path, monkeypatch, compiled_here):

@@ -23,9 +23,10 @@ from texpr.compiler import kernel_cache
 from texpr.compiler.kernels.compiled_kernel import CompiledKernel
 from texpr.compiler.scheduled_kernels import compiled_again
 from texpr.ir.json.program import Decoder, Encoder
+from texpr.runtime import disk_cache
 from texpr.runtime.native import native_library
 from texpr.runtime.process.worker import run_in_child
-from texpr.support.errors import Error
+from texpr.support.errors import Error, ResourceError
 from texpr.support.frozen_dataclass import frozen
 from texpr.support.options import Options, current, options, remembered
 
@@ -73,6 +74,8 @@ def compile_all(kernels: Iterable[CompiledKernel]) -> None:
     Raises:
         Error: that of a kernel.
     """
+    if not hands_over():
+        return
     found = (_request(kernel) for kernel in dict.fromkeys(kernels))
     queue = deque(request for request in found if request is not None)
     alone = len(queue) >= MANY
@@ -91,6 +94,13 @@ def compile_all(kernels: Iterable[CompiledKernel]) -> None:
         queue.clear()
         for thread in threads:
             thread.join()
+
+
+def hands_over() -> bool:
+    """True if the disk cache can hand over what a worker makes: it is there, and nothing failed to
+    be stored.
+    """
+    return kernel_cache.usable() and not disk_cache.shared().problem
 
 
 def start_workers(count: int) -> None:
@@ -163,6 +173,8 @@ def compile_in_worker(
         overwriting: made for callers who place its arrays.
         key: in the disk cache.
         chosen: options.
+    Raises:
+        ResourceError: the disk cache does not keep it.
     """
     rows, item = json.loads(text)
     program, sizes = Decoder(rows).item(item)  # type: ignore[misc]
@@ -172,3 +184,5 @@ def compile_in_worker(
         built = native.built
         if native.key != key:
             kernel_cache.keep(key, built)
+        if not hands_over():
+            raise ResourceError(f"the disk cache keeps nothing: {disk_cache.shared().problem}")

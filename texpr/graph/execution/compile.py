@@ -105,7 +105,7 @@ def compile_program(
     key = plan_cache.key_of(program, constants, chosen)
     found = plan_cache.find(key, program, placement.kernel) if key else None
     large = len(program.equations) >= (LARGE_NETWORK if prepacked else LARGE)
-    if found is None and key and large and placement.name == gpu.HOST:
+    if found is None and key and large and placement.name == gpu.HOST and parallel_compile.hands_over():
         found = _lower_in_worker(key, program, placement, settings, prepacked, apart)
     if found is not None:
         return found
