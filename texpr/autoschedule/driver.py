@@ -3,7 +3,8 @@
 It sees loops, strides and reuse, never names of operators. First, products of several tensors are
 summed in the order that is least work (`rewrites.contraction_order`), equations lose terms of 0,
 quotients of rows and a tanh that is added to 1 (`rewrites.choose`), and what is cheap to compute
-again is inlined (`core.cost`). Then the templates of the machine (`registry`) are tried in order on
+again is inlined (`core.cost`). Loops of one iteration inside of convolutions are joined with others
+(`rewrites.single_iterations`). Then the templates of the machine (`registry`) are tried in order on
 every nest. Last, intermediates are computed in loops of what uses them, and the outermost loops are
 shared among threads (`cpu.schedule_cpu`, `gpu.schedule_gpu`).
 """
@@ -21,6 +22,7 @@ from texpr.autoschedule.cpu.schedule_cpu import schedule_cpu
 from texpr.autoschedule.gpu.schedule_gpu import schedule_equations, schedule_gpu
 from texpr.autoschedule.registry import CPU, GPU
 from texpr.autoschedule.rewrites.choose import cheaper_elements, choose_rewrites, on_tensor_cores
+from texpr.autoschedule.rewrites.single_iterations import join_single_iterations
 from texpr.ir.expr import Tensor
 from texpr.ir.loop import Kernel
 from texpr.ir.machine import Machine
@@ -74,6 +76,7 @@ def choose(kernel: Kernel, machine: Machine, constants: Set[str] = frozenset()) 
     if machine.gpu_threads:
         schedule_gpu(builder, GPU)
     else:
+        builder.attempt(None, partial(join_single_iterations, builder), None)
         schedule_cpu(builder, CPU)
     builder.attempt(None, partial(use_nontemporal_stores, builder), None)
     return Choice(builder.steps, builder.kernel, tuple(builder.decisions))
