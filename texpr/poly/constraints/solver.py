@@ -398,6 +398,17 @@ class Region:
         """The points that are not in `other`."""
         return self._with(self.count, self._set.subtract(other._set))
 
+    def joined(self, others: Iterable[Region]) -> Region:
+        """The points that are in this region or in others."""
+        whole = self._set
+        for other in others:
+            whole = whole.union(other._set)
+        return self._with(self.count, whole.coalesce())
+
+    def is_within(self, other: Region) -> bool:
+        """True if every point is in `other`."""
+        return self._set.is_subset(other._set)
+
     def first(self, count: int) -> Region:
         """The values the first columns take."""
         return self._with(count, self._set.project_out(_SET, count, self.count - count))

@@ -16,6 +16,8 @@ from texpr.poly.dependence.kernel_model import Access, Nest, Statement, model, p
 from texpr.poly.dependence.last_writer import is_written_before
 
 READ, WRITE = 1, 2
+MANY = 4
+"""Writes of one tensor: of more, none alone is likely to write what a read finds."""
 
 
 def flow_stays_within(kernel: Kernel, tensor: Tensor, loops: Sequence[For]) -> bool:
@@ -72,9 +74,13 @@ def _stays_within(kernel: Kernel, tensor: Tensor, loops: list[Var]) -> bool:
         return False
     writes = [(s, a) for s, a in uses if a.kind == "write"] + [(s, a) for s, a in uses if a.kind == "update"]
     written = WrittenElements(nest, tensor, writes, len(loops))
+    many = len(writes) > MANY
     return all(
-        any(is_written_before(nest, reader, access, writer, write) for writer, write in writes)
-        or written.precede(reader, access)
+        many
+        and written.precede(reader, access)
+        or any(is_written_before(nest, reader, access, writer, write) for writer, write in writes)
+        or not many
+        and written.precede(reader, access)
         or is_covered(nest, reader, access, writes, len(loops))
         for reader, access in uses
         if access.kind != "write"
@@ -104,24 +110,28 @@ class WrittenElements:
         self._keys = parameters(nest, [a for s in nest.statements for a in s.accesses if a.tensor is tensor])
         self._count = len(self._keys) + depth + tensor.rank
         self._regions: dict[int, Region] = {}
+        self._joined: dict[tuple[int, ...], Region] = {}
 
     def precede(self, reader: Statement, access: Access) -> bool:
         """True if every element that is read is written, in the same iteration of the outermost
         loops, by statements that all stand before the reader there.
         """
-        earlier = [
+        earlier = tuple(
             k
             for k, (writer, write) in enumerate(self.writes)
             if write.exact and writer.order < reader.order and writer.common(reader) == self.depth
-        ]
-        uncovered = self._region(reader, access) if earlier else Region(self._count)
-        for k in earlier:
-            if k not in self._regions:
-                self._regions[k] = self._region(*self.writes[k])
-            uncovered = uncovered.minus(self._regions[k])
-            if uncovered.is_empty:
-                return True
-        return False
+        )
+        return bool(earlier) and self._region(reader, access).is_within(self._of(earlier))
+
+    def _of(self, writes: tuple[int, ...]) -> Region:
+        """The elements that some of the statements write."""
+        if writes not in self._joined:
+            for k in writes:
+                if k not in self._regions:
+                    self._regions[k] = self._region(*self.writes[k])
+            first, *others = (self._regions[k] for k in writes)
+            self._joined[writes] = first.joined(others)
+        return self._joined[writes]
 
     def _region(self, statement: Statement, access: Access) -> Region:
         """The values of the outermost loops, and the elements of the access in their iteration."""
