@@ -70,10 +70,11 @@ torch-databases: venv
 	.bridges/torch-newest/bin/python -m pip install --quiet expecttest
 	.bridges/torch-newest/bin/python scripts/peers/torch_databases.py --names '$(NAMES)'
 
-# tinygrad's tests of operators, by the methods that exist:  make tinygrad-ops ONLY=test_gelu,test_einsum
+# tinygrad's tests of operators, by the methods that exist; they are downloaded unless FILE is a copy of test_ops.py:
+# make tinygrad-ops ONLY=test_gelu,test_einsum
 tinygrad-ops: venv
 	$(BIN)/python -c "from scripts.bridges import environment; environment('torch', 'newest')"
-	.bridges/torch-newest/bin/python scripts/peers/tinygrad_ops.py --only '$(ONLY)'
+	.bridges/torch-newest/bin/python scripts/peers/tinygrad_ops.py --only '$(ONLY)' $(if $(FILE),--file '$(FILE)')
 
 # The outside suite of the array API standard on `tx.array_api`, with counts:  make array-api EXAMPLES=20 SUITE=../array-api-tests
 array-api: $(VENV)/.array-api

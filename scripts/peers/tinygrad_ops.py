@@ -298,6 +298,11 @@ def run(tests: type[unittest.TestCase], cases: Cases, only: set[str], part: tupl
             cases.note(kind, f"outside of a case: {last}")
 
 
+def _downloaded() -> str:
+    with urlopen(ADDRESS, timeout=60) as page:
+        return page.read().decode()
+
+
 def main() -> int:
     """Try what was asked for, and count."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -308,11 +313,11 @@ def main() -> int:
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
-    if given.file is None:
-        with urlopen(ADDRESS) as page:
-            text = page.read().decode()
-    else:
-        text = given.file.read_text(encoding="utf-8")
+    try:
+        text = _downloaded() if given.file is None else given.file.read_text(encoding="utf-8")
+    except OSError as error:  # `URLError` is one
+        print(f"{given.file or ADDRESS} cannot be read: {error}; --file takes a copy of it", file=sys.stderr)
+        return 2
     cases = Cases(given.all)
     first, of = map(int, given.part.split("/"))
     run(loaded(text, cases), cases, set(filter(None, given.only.split(","))), (first, of))

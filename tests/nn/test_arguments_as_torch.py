@@ -9,6 +9,7 @@ import pytest
 
 import texpr as tx
 from texpr import nn
+from texpr.nn import functional as F
 
 X = np.random.default_rng(0).normal(size=(8, 4)).astype("f4")
 LABELS = np.arange(8) % 4
@@ -221,3 +222,19 @@ def test_a_dtype_that_is_not_there_is_named():
 def test_parameters_of_numbers_of_python_are_f32(data: object, dtype: str):
     parameter = nn.Parameter(data)
     assert parameter.dtype.name == dtype and np.array_equal(parameter.numpy(), np.asarray(data, dtype=float))
+
+
+def test_losses_and_functions_of_numbers():
+    assert F.mse_loss(1.0, 3.0) == nn.MSELoss()(1.0, 3.0) == 4
+    assert F.l1_loss([1.0, 2.0], [3.0, 5.0]) == 2.5 and F.mse_loss(input=1.0, target=3.0) == 4
+    assert F.mse_loss(tx.tensor(1.0), 3.0).item() == 4
+
+
+@pytest.mark.parametrize("name", ["normal_", "zeros_", "kaiming_uniform_"])
+def test_what_cannot_be_filled(name: str):
+    with pytest.raises(tx.CallError) as caught:
+        getattr(nn.init, name)(3)
+    assert (caught.value.message, caught.value.help) == (
+        f"{name} fills a parameter or an array, got 3",
+        f"nn.init.{name}(model.weight)",
+    )

@@ -5,9 +5,10 @@ The functions that end in `_` fill a parameter, a variable or an array in place 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from math import prod, sqrt
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,6 +22,24 @@ from texpr.support.suggest import suggest_names
 from texpr.support.tracebacks import boundary
 
 Filled = TypeVar("Filled", Variable, np.ndarray)
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _filling(function: F) -> F:
+    """The function, for what can be filled alone."""
+
+    @boundary
+    @functools.wraps(function)
+    def checked(tensor: Any, *args: Any, **options: Any) -> Any:
+        if not hasattr(tensor, "shape"):
+            raise CallError(
+                f"{function.__name__} fills a parameter or an array, got {tensor!r}",
+                code="arguments",
+                help=f"nn.init.{function.__name__}(model.weight)",
+            )
+        return function(tensor, *args, **options)
+
+    return checked  # type: ignore[return-value]
 
 
 def _fill(tensor: Filled, values: object) -> Filled:
@@ -32,13 +51,14 @@ def _fill(tensor: Filled, values: object) -> Filled:
     return tensor
 
 
-@boundary
+@_filling
 def uniform_(tensor: Filled, a: float = 0.0, b: float = 1.0) -> Filled:
     """Uniform distribution over `a <= x < b`.
 
     Args:
         a, b: the ends.
-    Raises: nothing of its own.
+    Raises:
+        CallError: neither a parameter nor an array.
     Example:
         >>> w = nn.init.uniform_(nn.Parameter(np.zeros((2, 3), np.float32)))
         >>> bool((w.data >= 0).all() and (w.data < 1).all())
@@ -49,13 +69,14 @@ def uniform_(tensor: Filled, a: float = 0.0, b: float = 1.0) -> Filled:
     return _fill(tensor, generator().uniform(a, b, tensor.shape))
 
 
-@boundary
+@_filling
 def normal_(tensor: Filled, mean: float = 0.0, std: float = 1.0) -> Filled:
     """Normal distribution.
 
     Args:
         mean, std: the mean and the standard deviation.
-    Raises: nothing of its own.
+    Raises:
+        CallError: neither a parameter nor an array.
     Example:
         >>> w = nn.init.normal_(nn.Parameter(np.zeros((2, 3), np.float32)), std=0.1)
         >>> w.shape
@@ -66,7 +87,7 @@ def normal_(tensor: Filled, mean: float = 0.0, std: float = 1.0) -> Filled:
     return _fill(tensor, generator().normal(mean, std, tensor.shape))
 
 
-@boundary
+@_filling
 def trunc_normal_(
     tensor: Filled, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0
 ) -> Filled:
@@ -93,11 +114,12 @@ def trunc_normal_(
     return _fill(tensor, values)
 
 
-@boundary
+@_filling
 def constant_(tensor: Filled, val: float) -> Filled:
     """Constant: all elements `val`.
 
-    Raises: nothing of its own.
+    Raises:
+        CallError: neither a parameter nor an array.
     Example:
         >>> w = nn.init.constant_(nn.Parameter(np.zeros((2, 3), np.float32)), 3.0)
         >>> w.data.tolist()
@@ -106,11 +128,12 @@ def constant_(tensor: Filled, val: float) -> Filled:
     return _fill(tensor, val)
 
 
-@boundary
+@_filling
 def ones_(tensor: Filled) -> Filled:
     """Constant 1.
 
-    Raises: nothing of its own.
+    Raises:
+        CallError: neither a parameter nor an array.
     Example:
         >>> w = nn.init.ones_(nn.Parameter(np.zeros((2, 3), np.float32)))
         >>> w.data.tolist()
@@ -119,11 +142,12 @@ def ones_(tensor: Filled) -> Filled:
     return _fill(tensor, 1)
 
 
-@boundary
+@_filling
 def zeros_(tensor: Filled) -> Filled:
     """Constant 0.
 
-    Raises: nothing of its own.
+    Raises:
+        CallError: neither a parameter nor an array.
     Example:
         >>> w = nn.init.zeros_(nn.Parameter(np.zeros((2, 3), np.float32)))
         >>> w.data.tolist()
@@ -132,7 +156,7 @@ def zeros_(tensor: Filled) -> Filled:
     return _fill(tensor, 0)
 
 
-@boundary
+@_filling
 def eye_(tensor: Filled) -> Filled:
     """Unit matrix.
 
@@ -148,7 +172,7 @@ def eye_(tensor: Filled) -> Filled:
     return _fill(tensor, np.eye(rows, columns))
 
 
-@boundary
+@_filling
 def dirac_(tensor: Filled, groups: int = 1) -> Filled:
     """Identity of a convolution: 1 in the middle of the window for equal channels, as many as there
     are.
@@ -192,7 +216,7 @@ def fans(shape: Sequence[int]) -> tuple[int, int]:
     return shape[1] * prod(shape[2:]), shape[0] * prod(shape[2:])
 
 
-@boundary
+@_filling
 def xavier_uniform_(tensor: Filled, gain: float = 1.0) -> Filled:
     """Glorot initialization: uniform within `gain sqrt(6 / (fan in + fan out))`.
 
@@ -212,7 +236,7 @@ def xavier_uniform_(tensor: Filled, gain: float = 1.0) -> Filled:
     return uniform_(tensor, -bound, bound)
 
 
-@boundary
+@_filling
 def xavier_normal_(tensor: Filled, gain: float = 1.0) -> Filled:
     """Glorot initialization: normal with deviation `gain sqrt(2 / (fan in + fan out))`.
 
@@ -231,7 +255,7 @@ def xavier_normal_(tensor: Filled, gain: float = 1.0) -> Filled:
     return normal_(tensor, 0.0, gain * sqrt(2 / sum(fans(tensor.shape))))
 
 
-@boundary
+@_filling
 def kaiming_uniform_(
     tensor: Filled, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu"
 ) -> Filled:
@@ -254,7 +278,7 @@ def kaiming_uniform_(
     return uniform_(tensor, -bound, bound)
 
 
-@boundary
+@_filling
 def kaiming_normal_(
     tensor: Filled, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu"
 ) -> Filled:
@@ -282,7 +306,7 @@ def _deviation(shape: Sequence[int], a: float, mode: str, nonlinearity: str) -> 
     return calculate_gain(nonlinearity, a) / sqrt(max(1, fans(shape)[mode == "fan_out"]))
 
 
-@boundary
+@_filling
 def orthogonal_(tensor: Filled, gain: float = 1) -> Filled:
     """Orthogonal rows, or columns where there are fewer: the Q of a random matrix.
 
@@ -308,7 +332,7 @@ def orthogonal_(tensor: Filled, gain: float = 1) -> Filled:
     return _fill(tensor, gain * (q.T if rows < columns else q).reshape(tensor.shape))
 
 
-@boundary
+@_filling
 def sparse_(tensor: Filled, sparsity: float, std: float = 0.01) -> Filled:
     """Sparse initialization: normal, but for the share `sparsity` of each column, which is 0.
 

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from copy import copy
 from functools import cached_property
+from itertools import takewhile
 from typing import Any, overload
 
 import numpy as np
@@ -52,6 +53,12 @@ class ModuleFunction:
         return tuple(inspect.signature(self.cls.forward).parameters)[1:]
 
     @cached_property
+    def _by_position(self) -> tuple[str, ...]:
+        """The first arguments of `forward`, which may be given by position."""
+        named = inspect.signature(self.cls.forward).parameters.values()
+        return tuple(p.name for p in list(named)[1:] if p.kind is p.POSITIONAL_OR_KEYWORD)
+
+    @cached_property
     def __signature__(self) -> inspect.Signature:
         if self._text is not None:
             return inspect.signature(eval(f"lambda {self._text}: None"))
@@ -83,7 +90,9 @@ class ModuleFunction:
     def __call__(self, *args: Any, **settings: Any) -> Any:
         found = self._bound(args, settings)
         inputs = {n: value for n in self.inputs if (value := found.pop(n, None)) is not None}
-        return self._module(found)(inputs.pop(self.inputs[0]), **inputs)
+        # A call takes numbers and lists for arrays by position, and keywords as they are.
+        given = [inputs.pop(n) for n in tuple(takewhile(inputs.__contains__, self._by_position))]
+        return self._module(found)(*given, **inputs)
 
     def _bound(self, args: tuple[Any, ...], settings: dict[str, Any]) -> dict[str, Any]:
         """The arguments that are given, by name.
