@@ -55,6 +55,12 @@ def scheduled(case: Case) -> tx.Schedule:
 
 
 @cache
+def prepared(case: Case) -> Kernel:
+    """The kernel as it is emitted."""
+    return pass_pipeline.prepared(scheduled(case).kernel, SM90)
+
+
+@cache
 def large(heads: int, d: int = 64, e: int = 64) -> tx.Schedule:
     """By default, of a thousand rows and terms a head."""
     return tx.schedule(tx.op(HALF), H=heads, S=1024, T=1024, D=d, E=e).auto("sm_90a")
@@ -83,7 +89,7 @@ def test_emulated(case: Case):
         and lines.count("commit_mma_group") == 2
         and "bulk_copy(" in lines
     )
-    kernel = pass_pipeline.prepared(scheduled(case).kernel, SM90)
+    kernel = prepared(case)
     number = CASES.index(case)
     assert all(
         right(computed(kernel, case, backwards), case)
@@ -185,7 +191,7 @@ def test_a_fault_is_found(fault: str):
 
 
 def emulated(change: Callable[[str], str], case: Case, backwards: bool) -> np.ndarray:
-    kernel = pass_pipeline.prepared(scheduled(case).kernel, SM90)
+    kernel = prepared(case)
     text, launches = emitted(kernel, SM90)
     changed = change(text)
     assert changed != text
