@@ -238,3 +238,18 @@ def test_what_cannot_be_filled(name: str):
         f"{name} fills a parameter or an array, got 3",
         f"nn.init.{name}(model.weight)",
     )
+
+
+def test_layers_are_called_by_their_own_names():
+    with pytest.raises(tx.CallError, match="Conv2d is called without what it needs: .*'kernel_size'"):
+        nn.Conv2d(3, 4)
+    with pytest.raises(tx.CallError, match="Conv1d is called without"):
+        type("Mine", (nn.Conv1d,), {"__init__": lambda self: nn.Conv1d.__init__(self, 3)})()
+
+
+@pytest.mark.parametrize("betas", [0.9, (0.9,), (0.9, 0.99, 0.999)])
+def test_betas_are_two(betas: object):
+    with pytest.raises(tx.CallError) as caught:
+        nn.optim.Adam(nn.Linear(2, 1).parameters(), betas=betas)
+    assert caught.value.message == f"Adam: betas is {betas!r}, expected two numbers"
+    assert caught.value.help == "betas=(0.9, 0.999)"

@@ -204,7 +204,10 @@ def known_arguments(function: F) -> F:
             except TypeError as error:
                 if error.__traceback__ is None or error.__traceback__.tb_next is not None:
                     raise  # of what the function does, not of its call
-                raise wrong_arguments(function, error) from None
+                # A class that derives its constructor, such as Conv2d, is called by its own name.
+                derived = arguments and getattr(type(arguments[0]), "__init__", None) is called
+                owner = type(arguments[0]).__name__ if derived else ""
+                raise wrong_arguments(function, error, owner) from None
         except Exception as error:
             hide_frames(error)
             raise
@@ -212,8 +215,12 @@ def known_arguments(function: F) -> F:
     return called  # type: ignore[return-value]
 
 
-def wrong_arguments(function: Callable[..., Any], error: TypeError) -> CallError:
-    """The error of a call with too many or too few arguments, from Python's own: with the signature."""
+def wrong_arguments(function: Callable[..., Any], error: TypeError, owner: str = "") -> CallError:
+    """The error of a call with too many or too few arguments, from Python's own: with the signature.
+
+    Args:
+        owner: the class that was called, where it is not that of the function.
+    """
     from inspect import Parameter, signature
 
     full = signature(function)
@@ -221,7 +228,7 @@ def wrong_arguments(function: Callable[..., Any], error: TypeError) -> CallError
     kept = [p.replace(annotation=Parameter.empty) for n, p in full.parameters.items() if n != "self"]
     within = full.replace(parameters=kept, return_annotation=Parameter.empty)
     parts = function.__qualname__.split(".")
-    name = parts[-2] if parts[-1] == "__init__" else parts[-1]
+    name = owner or (parts[-2] if parts[-1] == "__init__" else parts[-1])
     said = str(error).partition("() ")[2] or str(error)
     if own:  # Python counts the object that the method is of
         said = _COUNTED.sub(lambda m: _NUMBER.sub(lambda n: str(int(n[0]) - 1), m[0]), said)

@@ -7,9 +7,14 @@ from typing import Any
 
 from texpr.nn.core.argument_checks import number
 from texpr.nn.core.parameter import Parameter
+from texpr.support.errors import CallError
 
 Limits = tuple[float, float]
 """The least number that an option may be, and what it must be below."""
+
+
+_PAIRS = {"betas": "(0.9, 0.999)", "etas": "(0.5, 1.2)", "step_sizes": "(1e-6, 50)"}
+"""Options of two numbers, with an example."""
 
 
 class Group(dict[str, Any]):
@@ -48,6 +53,12 @@ class Group(dict[str, Any]):
 
     def _checked(self, name: str, value: Any) -> float | tuple[float, ...]:
         limits = self._limits.get(name, (0.0, float("inf")))
+        if name in _PAIRS and not (isinstance(value, tuple | list) and len(value) == 2):
+            raise CallError(
+                f"{self._owner}: {name} is {value!r}, expected two numbers",
+                code="arguments",
+                help=f"{name}={_PAIRS[name]}",
+            )
         if isinstance(value, tuple | list):
             return tuple(number(self._owner, f"{name}[{k}]", v, *limits) for k, v in enumerate(value))
         return number(self._owner, "the learning rate" if name == "lr" else name, value, *limits)
