@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import signal
+import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -100,6 +101,17 @@ def only_new_objects_are_collected() -> None:
     """
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def compiled_in_this_process() -> None:
+    """Programs are lowered here, and kernels compiled beside at most one worker: new processes would
+    prove again what this one has seen. What asks for more sets these numbers itself.
+    """
+    from texpr.compiler import parallel_compile
+    from texpr.graph.execution import compile
+
+    compile.LARGE = compile.LARGE_NETWORK = parallel_compile.MANY = sys.maxsize
 
 
 @pytest.fixture

@@ -22,6 +22,12 @@ def _kernels(count: int, first: int) -> list[tx.CompiledKernel]:
     return [kernel_for(p, {p.sizes[0]: 100}) for p in programs]
 
 
+@pytest.fixture(autouse=True)
+def many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixteen kernels are many, which in other tests they are not (`conftest.py`)."""
+    monkeypatch.setattr(parallel_compile, "MANY", 16)
+
+
 @pytest.fixture
 def worker_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """This process compiles nothing before a worker has compiled a kernel."""

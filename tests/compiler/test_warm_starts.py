@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 HEAVY = (
@@ -30,14 +31,14 @@ HEAVY = (
 """Modules and packages that only a compilation needs."""
 
 
-def heavy_modules(code: str) -> set[str]:
+def heavy_modules(code: str, among: Sequence[str] = HEAVY) -> set[str]:
     """The modules of a compilation that a fresh interpreter has loaded after some code."""
     show = "import sys; print('modules', *sys.modules)"
     result = subprocess.run(
         [sys.executable, "-c", f"{code}\n{show}"], capture_output=True, text=True, check=True
     )
     names = next(line for line in result.stdout.splitlines() if line.startswith("modules ")).split()
-    return {name for name in names if f"{name}.".startswith(tuple(f"{heavy}." for heavy in HEAVY))}
+    return {name for name in names if f"{name}.".startswith(tuple(f"{heavy}." for heavy in among))}
 
 
 def test_importing_loads_nothing_that_compiles():
@@ -61,3 +62,18 @@ with tx.options(cache_dir={str(tmp_path)!r}):
 """
     assert "texpr.compiler.pass_pipeline" in heavy_modules(code)
     assert heavy_modules(code) == set()
+
+
+def test_a_network_that_workers_compile_loads_no_llvm(tmp_path: Path):
+    code = f"""
+import numpy as np, texpr as tx
+from texpr import nn
+from texpr.compiler import parallel_compile
+from texpr.graph.execution import compile
+compile.LARGE_NETWORK, parallel_compile.MANY, parallel_compile.KERNELS_OF_A_WORKER = 4, 3, 1
+model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 6)).eval()
+with tx.options(cache_dir={str(tmp_path)!r}, threads=1):
+    assert model(np.ones((2, 3), "f4")).shape == (2, 6)
+"""
+    heavy = heavy_modules(code, ("llvmlite.binding", "texpr.autoschedule.driver", "texpr.poly.certificate"))
+    assert heavy == set()
