@@ -200,7 +200,7 @@ TENSOR = {
     **meant("x.numpy()", "asnumpy", "as_numpy", "array", "device_buffer"),
     **meant("x.detach()", "data"),
     **said("the graph is not shown; `x.requires_grad` and `x.is_leaf` are", "grad_fn"),
-    **said("only leaves keep `grad`: `x = x.detach().requires_grad_()` begins anew", "retain_grad"),
+    **said("only leaves keep `x.grad`: `x = x.detach().requires_grad_()` begins anew", "retain_grad"),
     **meant("x.realize()", "block_until_ready", "wait", "eval", "compute"),
     **said("hooks are of modules: `m.register_forward_hook(hook)`", "register_hook"),
 }

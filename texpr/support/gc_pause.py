@@ -21,10 +21,11 @@ def uncollected() -> Iterator[None]:
         yield
         return
     gc.disable()
+    before = gc.get_count()[0]
     try:
         yield
     finally:
-        if gc.get_count()[0] > MANY and not gc.get_freeze_count():
+        if gc.get_count()[0] - before > MANY and not gc.get_freeze_count():
             # To the oldest generation as they are: as the youngest ones, all of them would be
             # looked through next.
             gc.freeze()
