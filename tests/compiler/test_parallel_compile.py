@@ -97,6 +97,19 @@ def test_many_kernels_are_left_to_workers(tmp_path: Path, compiled_here: list[Na
         assert not compiled_here and all(kernel_cache.find(k.native.key, k.program) for k in kernels)
 
 
+@pytest.mark.parametrize(
+    ("threads", "kernels", "started"), [(1, 100, 0), (2, 100, 1), (64, 100, 7), (64, 20, 2), (64, 5, 0)]
+)
+def test_workers_start_for_the_kernels_that_there_may_be(
+    threads: int, kernels: int, started: int, monkeypatch
+):
+    asked = threading.Semaphore(0)
+    monkeypatch.setattr(parallel_compile, "run_in_child", lambda *arguments, timeout: asked.release())
+    with tx.options(threads=threads):
+        parallel_compile.start_workers(kernels)
+    assert all(asked.acquire(timeout=60) for _ in range(started)) and not asked.acquire(timeout=0.05)
+
+
 def test_a_disk_cache_that_keeps_nothing_hands_nothing_over(tmp_path: Path, monkeypatch, compiled_here):
     tmp_path.chmod(0o777)  # others may write to it, so nothing is kept there
     asked = []

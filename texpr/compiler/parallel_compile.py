@@ -34,6 +34,8 @@ KERNELS_OF_A_WORKER = 6
 """Kernels to compile, from which on a worker is started: they take as long as its start."""
 MANY = 16
 """Kernels to compile, from which on this process compiles none."""
+MOST_WORKERS = 8
+"""Workers at once, of some 200 MB each."""
 TIMEOUT = 600.0
 """Seconds after which a worker that compiles a kernel is killed."""
 _COMPILING = (
@@ -79,7 +81,7 @@ def compile_all(kernels: Iterable[CompiledKernel]) -> None:
     found = (_request(kernel) for kernel in dict.fromkeys(kernels))
     queue = deque(request for request in found if request is not None)
     alone = len(queue) >= MANY
-    workers = min(current().threads - (not alone), len(queue) // KERNELS_OF_A_WORKER)
+    workers = min(current().threads - (not alone), len(queue) // KERNELS_OF_A_WORKER, MOST_WORKERS)
     if workers < 1:
         return
     threads = [threading.Thread(target=_feed, args=(queue,), daemon=True) for _ in range(workers)]
@@ -103,10 +105,12 @@ def hands_over() -> bool:
     return kernel_cache.usable() and not disk_cache.shared().problem
 
 
-def start_workers(count: int) -> None:
-    """Start workers, which load what they need while this process goes on."""
+def start_workers(kernels: int) -> None:
+    """Start the workers for so many kernels but one, which is busy; they load what they need while
+    this process goes on.
+    """
     chosen = options_to_send()
-    for _ in range(count):
+    for _ in range(min(current().threads, kernels // KERNELS_OF_A_WORKER, MOST_WORKERS) - 1):
         threading.Thread(target=_start, args=(chosen,), daemon=True).start()
 
 

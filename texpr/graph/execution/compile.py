@@ -125,9 +125,9 @@ def _lower_in_worker(
 ) -> tuple[plan_cache.ProgramOf, Launches] | None:
     """The result of `_lower` by a worker, through the disk cache; None where it fails there.
 
-    Other workers start meanwhile, for the kernels.
+    Other workers start meanwhile, for the kernels, of which there may be one for two equations.
     """
-    parallel_compile.start_workers(current().threads - 1)
+    parallel_compile.start_workers(len(program.equations) // 2)
     given = (settings.level, list(settings.disabled), settings.reassociate)
     marks = [t in prepacked for t in program.inputs], [t in apart for t in program.outputs]
     try:
