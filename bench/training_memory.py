@@ -22,22 +22,18 @@ from texpr.support.table import Table
 
 ROOT = Path(__file__).parents[1]
 _MEASURE = """
-import json, resource, time
+import json, resource, sys, time
 
 def measure(step):
     def peak():
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     before, times = peak(), []
     step()
-    for _ in range(8):
+    for _ in range(int(sys.argv[1])):
         start = time.process_time()
         step()
         times.append(time.process_time() - start)
-    print(json.dumps([peak() - before, min(times)]))
-
-def measure_once(step):
-    step()
-    print("[0, 0]")
+    print(json.dumps([peak() - before, min(times, default=0)]))
 """
 _DEEP = """
 import numpy as np
@@ -102,15 +98,15 @@ def main() -> int:
     table = Table({"step": "<38", "MiB": ">8.0f", "seconds": ">8.2f"})
     print(table.header())
     for name, (python, text) in rows.items():
-        _measured(python, text.replace("measure(", "measure_once("))
-        print(table.row(name, *_measured(python, text)), flush=True)
+        _measured(python, text, 0)
+        print(table.row(name, *_measured(python, text, 8)), flush=True)
     return 0
 
 
-def _measured(python: str, text: str) -> list[float]:
-    """Memory and time of a step in a process."""
+def _measured(python: str, text: str, steps: int) -> list[float]:
+    """Memory and time of a step in a process, the least time of so many behind the first."""
     run = subprocess.run(
-        [python, "-c", _MEASURE + text], cwd=ROOT, check=True, capture_output=True, text=True
+        [python, "-c", _MEASURE + text, str(steps)], cwd=ROOT, check=True, capture_output=True, text=True
     )
     return json.loads(run.stdout.splitlines()[-1])
 

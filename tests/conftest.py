@@ -23,8 +23,8 @@ settings.register_profile(
 )
 settings.register_profile("quick", settings.get_profile("texpr"), max_examples=20)
 
-# Programs and kernels are millions of nodes without cycles: the collector of cycles, asked after each
-# 700 new ones as usual, takes 12 % of the processor time, and so 7 %.
+# Programs and kernels are millions of nodes without cycles: the collector of cycles need not be asked
+# after each 700 new ones, as usual.
 gc.set_threshold(100_000, 20, 20)
 
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:

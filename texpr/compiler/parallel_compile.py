@@ -35,14 +35,13 @@ KERNELS_OF_A_WORKER = 6
 MANY = 16
 """Kernels to compile, from which on this process compiles none."""
 MOST_WORKERS = 8
-"""Workers at once, of some 200 MB each."""
+"""Workers at once: each has LLVM and isl in its memory."""
 TIMEOUT = 600.0
 """Seconds after which a worker that compiles a kernel is killed."""
 _COMPILING = (
     "texpr.autoschedule.driver",
     "texpr.compiler.kernels.native_compilation",
     "texpr.poly.certificate.certify",
-    "texpr.graph.execution.compile",
 )
 _SENT = tuple(f.name for f in fields_of(Options) if f.name not in ("device", "print", "verify", "guard"))
 """Options that a worker gets; with the others there is no disk cache, or they do not concern it."""

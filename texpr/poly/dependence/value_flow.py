@@ -74,14 +74,13 @@ def _stays_within(kernel: Kernel, tensor: Tensor, loops: list[Var]) -> bool:
         return False
     writes = [(s, a) for s, a in uses if a.kind == "write"] + [(s, a) for s, a in uses if a.kind == "update"]
     written = WrittenElements(nest, tensor, writes, len(loops))
-    many = len(writes) > MANY
+
+    def by_one(reader: Statement, access: Access) -> bool:
+        return any(is_written_before(nest, reader, access, writer, write) for writer, write in writes)
+
+    proofs = (written.precede, by_one) if len(writes) > MANY else (by_one, written.precede)
     return all(
-        many
-        and written.precede(reader, access)
-        or any(is_written_before(nest, reader, access, writer, write) for writer, write in writes)
-        or not many
-        and written.precede(reader, access)
-        or is_covered(nest, reader, access, writes, len(loops))
+        any(proof(reader, access) for proof in proofs) or is_covered(nest, reader, access, writes, len(loops))
         for reader, access in uses
         if access.kind != "write"
     )
