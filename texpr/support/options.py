@@ -51,7 +51,7 @@ class Options:
     Attributes:
         threads: how many threads a parallel loop uses; as many as this process has cores by
             default. There is one pool, so a with-block changes it for the whole process while it
-            lasts. Where a plan needs many kernels, as many processes compile them.
+            lasts. Where a plan needs many kernels, as many processes compile them, at most eight.
         cache_dir: where compiled kernels and tuning results are kept; None keeps nothing.
         verify: check every program and kernel between all passes.
         certify: whether the final loops of every kernel are proven to compute its operator. True: a
