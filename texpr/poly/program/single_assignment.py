@@ -33,6 +33,7 @@ from texpr.poly.constraints.linear_forms import (
 )
 from texpr.poly.constraints.solver import Assumptions, Question, Region, System
 from texpr.poly.program.claims import EquationDomain, Example, ProgramProof, telling
+from texpr.poly.program.definition_blocks import defines_each_once
 from texpr.support.errors import CheckError
 from texpr.support.fixes import Define, Fix
 
@@ -60,7 +61,9 @@ def definition_checks(proof: ProgramProof) -> Iterator[Callable[[], None]]:
                 code="coverage",
                 help=f"define it first: {tensor.name}[...] = 0",
             )
-        if len(definitions) > 1 or not _is_whole(definitions[0].equation):
+        equations = [place.equation for place in definitions]
+        whole = len(equations) == 1 and _is_whole(equations[0])
+        if not whole and not defines_each_once(equations):
             yield partial(_check_once, proof, definitions)
             yield partial(_check_covered, proof, tensor, definitions)
 
