@@ -39,6 +39,9 @@ STORED = {
     ),
     "zero_point_linear_quantize(zero_point = [1, 2, 3], scale = [0.5, 1.0, 2.0], bits = 8, signed = true, "
     "symmetric = true)": lambda q: (q - np.array([[1], [2], [3]])) * np.array([[0.5], [1], [2]]),
+    "linear_quantize(min = [[-1.0, -2.0, -3.0, 0.0]], max = [[2.0]], bits = 8)": lambda q: (
+        q * (2 - np.array([-1, -2, -3, 0])) / 255 + np.array([-1, -2, -3, 0])
+    ),
 }
 
 
@@ -81,6 +84,17 @@ def test_tensors_are_rounded_where_they_are_made(tmp_path, entry):
         np.testing.assert_allclose(found(X), wanted, 1e-5, 1e-5)
 
 
+def test_tensors_are_rounded_by_channels(tmp_path):
+    low = np.float32([-2, -1, -3, 0])
+    entry = "'x': linear_quantize(min = [[-2.0, -1.0, -3.0, 0.0]], max = 2.0, bits = 4);"
+    w = np.eye(3, 4, dtype="f4")
+    wanted = np.round((np.clip(X, low, 2) - low) / (2 - low) * 15) / 15 * (2 - low) + low
+    np.testing.assert_allclose(model(tmp_path / "net", entry, w)(X), wanted[:, :3] + 1, 1e-5, 1e-5)
+    with pytest.raises(CheckpointError, match="an array of arrays of several lengths") as error:
+        model(tmp_path / "ragged", entry.replace("[[-2.0", "[[1.0], [-2.0"), w)(X)
+    assert str(error.value.span).endswith("graph.quant:1:28")
+
+
 def test_a_fragment_of_the_file_rounds(tmp_path):
     text = graph(NET, x=[2, 4]).replace(
         "graph net",
@@ -118,8 +132,9 @@ REFUSED = {
     "integers of `logarithmic_quantize` are not read; export floats": (
         "'w': logarithmic_quantize(max = 1.0, bits = 8);"
     ),
-    "arguments are numbers, or one for each place of the first axis of [3, 4]": STATED.replace(
-        "-1.0", "[0.0, 0.0]"
+    "arguments are numbers, or arrays of them that fit [3, 4]": STATED.replace("-1.0", "[0.0, 0.0]"),
+    "arguments are numbers, or arrays of them that fit [3, 4] ": STATED.replace(
+        "-1.0", "[[0.0], [0.0, 1.0], [0.0]]"
     ),
     "its numbers are not finite": STATED.replace("-1.0", "inf"),
     "bits of an integer are 1 to 64": STATED.replace("8", "99999"),
@@ -131,7 +146,7 @@ def test_entries_that_do_not_fit_are_refused(tmp_path, message):
     data = tensor(WHOLE.astype("u1"), kind=QUANTIZED_UNSIGNED)
     with pytest.raises(CheckpointError) as error:
         model(tmp_path / "net", REFUSED[message], data)
-    assert error.value.message == message.replace("split", "external")
+    assert error.value.message == message.replace("split", "external").strip()
     assert str(error.value.span).endswith(("graph.quant:1:6", "graph.quant:1:7")) or message.startswith(
         "`w` is"
     )

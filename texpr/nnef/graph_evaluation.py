@@ -9,7 +9,7 @@ from typing import Any
 
 from texpr.graph import Capture, Symbolic
 from texpr.ir.dtypes import BOOL, F32, I64, DType
-from texpr.nnef.graph_values import Known, Value, evaluated, leaves
+from texpr.nnef.graph_values import Known, Value, evaluated, leaves, literal_tensor
 from texpr.nnef.language_arithmetic import binary, repeated, unary
 from texpr.nnef.operation_declarations import STANDARD, TRACT, declared
 from texpr.nnef.operation_table import OPERATIONS, Operation
@@ -86,8 +86,8 @@ class Evaluation:
         given: values of `external` and `variable`, by the name that is assigned, and of symbols.
         float_type: the dtype that `scalar` stands for.
         quantization: of tensors, but for variables: these have the values that are stored.
-        tract: the file uses tract's extensions. There filters of `deconv` begin with outputs, and pools
-            of maxima never see what is around a tensor.
+        tract: the file uses tract's extensions. There filters of `deconv` begin with outputs, pools of
+            maxima never see what is around a tensor, and `round` takes halves away from 0.
         fragments: those that were found, by name.
     """
 
@@ -135,7 +135,16 @@ class Evaluation:
         value, call = names[name], held.calls[name]
         if not isinstance(value, Symbolic | Known) or not value.dtype.is_float:
             raise refused(f"`{name}` is no tensor of floats", call, held.source)
-        names[name] = self._call(call, {}, held.source, value)
+        fragment = self.fragment(call.name, call, held.source)
+        types = {p.name: p.type for p in fragment.parameters if p.takes_tensor}
+        named = {k: self.value(n, {}, held.source) for k, n in call.named.items()}
+        for k, v in named.items():
+            if k in types and isinstance(v, list):  # arrays stand for tensors in this file alone
+                try:
+                    named[k] = literal_tensor(v, None if types[k] == "tensor<integer>" else value.dtype)
+                except CallError as error:
+                    raise refused(error.message, call.named[k], held.source) from None
+        names[name] = self._called(call, fragment, [value], named, held.source)
 
     def _body(self, body: Sequence[Assignment], names: dict[str, Value], source: Source) -> None:
         for line in body:
@@ -231,13 +240,17 @@ class Evaluation:
                 found.append(self.value(node.result, inner, source))
         return self._counted(found, node, source)
 
-    def _call(self, node: Call, names: dict[str, Value], source: Source, *before: Value) -> Any:
-        given = [*before]
-        given += [self.value(n, names, source) for n in node.given]
+    def _call(self, node: Call, names: dict[str, Value], source: Source) -> Any:
+        given = [self.value(n, names, source) for n in node.given]
         named = {k: self.value(n, names, source) for k, n in node.named.items()}
         if node.name in BUILT_IN and node.name not in self.fragments:
             return self._counted(_built_in(node, given, source), node, source)
-        fragment = self.fragment(node.name, node, source)
+        return self._called(node, self.fragment(node.name, node, source), given, named, source)
+
+    def _called(
+        self, node: Call, fragment: Fragment, given: list[Any], named: dict[str, Any], source: Source
+    ) -> Any:
+        """The results of an operation for these arguments, and defaults."""
         arguments = fragment.bound(given, named)
         for p in fragment.parameters:
             if p.name not in arguments:

@@ -83,7 +83,7 @@ def dequantized(array: np.ndarray, call: Call, document: Document, source: Sourc
     held = array.astype(np.float64)
 
     def number(name: str) -> np.ndarray:
-        return _along_first(given[name], array.shape, call, source)
+        return _fitting(given[name], array.shape, call, source)
 
     with np.errstate(all="ignore"):
         if call.name == "zero_point_linear_quantize":
@@ -97,22 +97,32 @@ def dequantized(array: np.ndarray, call: Call, document: Document, source: Sourc
         return found.astype(np.float32)
 
 
-def _along_first(value: Any, shape: tuple[int, ...], call: Call, source: Source) -> np.ndarray:
-    """A number, or one for each place of the first axis."""
-    several = isinstance(value, list)
-    items = value if several else [value]
-    lengths = shape[:1] if several else (1,)
-    if len(items) not in lengths or any(type(v) not in (int, float) for v in items):
-        raise refused(
-            f"arguments are numbers, or one for each place of the first axis of {list(shape)}", call, source
-        )
+def _fitting(value: Any, shape: tuple[int, ...], call: Call, source: Source) -> np.ndarray:
+    """A number, or an array of them that broadcasts to a shape: aligned at its first axis, as NNEF has it."""
     try:
-        array = np.array(items, np.float64)
+        array = np.array(_numbers(value), np.float64)
     except OverflowError:
         array = np.array(np.inf)
+    except (TypeError, ValueError):
+        array = None
+    if array is None or array.ndim > len(shape) or any(n not in (1, m) for n, m in zip(array.shape, shape)):
+        raise refused(f"arguments are numbers, or arrays of them that fit {list(shape)}", call, source)
     if not np.isfinite(array).all():
         raise refused("its numbers are not finite", call, source)
-    return array.reshape(-1, *[1] * (len(shape) - 1)) if several else array.reshape(())
+    return array.reshape(*array.shape, *[1] * (len(shape) - array.ndim)) if array.ndim else array
+
+
+def _numbers(value: Any) -> Any:
+    """A number or nested lists of them, as they are.
+
+    Raises:
+        TypeError: there is something else among them.
+    """
+    if isinstance(value, list):
+        return [_numbers(v) for v in value]
+    if type(value) not in (int, float):
+        raise TypeError
+    return value
 
 
 def text_of_entries(quantization: Quantization) -> str:
