@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import texpr as tx
-from tests.nnef.models import folder, run
+from tests.nnef.models import folder, graph, run
 from tests.profiles import examples
 from texpr.nnef.operation_declarations import STANDARD, TRACT, declared
 from texpr.nnef.operation_table import OPERATIONS
@@ -26,7 +26,7 @@ UNARY = {
     "acos": (U, np.arccos), "atan": (X, np.arctan), "asinh": (X, np.arcsinh), "acosh": (P + 1, np.arccosh),
     "atanh": (U, np.arctanh), "abs": (X, np.abs), "sign": (X, np.sign), "rcp": (P, lambda v: 1 / v),
     "neg": (X, np.negative), "floor": (X, np.floor), "ceil": (X, np.ceil), "sqr": (X, np.square),
-    "round": (X, lambda v: np.copysign(np.floor(np.abs(v) + 0.5), v)), "sqrt": (P, np.sqrt),
+    "round": (X, lambda v: np.floor(v + 0.5)), "sqrt": (P, np.sqrt),
     "copy": (X, np.copy),
     "rsqr": (P, lambda v: 1 / (v * v)), "rsqrt": (P, lambda v: 1 / np.sqrt(v)), "log2": (P, np.log2),
     "relu": (X, lambda v: np.maximum(v, 0)), "sigmoid": (X, lambda v: 1 / (1 + np.exp(-v))),
@@ -49,6 +49,14 @@ BINARY = {
 def test_functions_of_elements(tmp_path, name):
     x, f = UNARY[name]
     assert np.allclose(run(tmp_path / "net", f"y = {name}(x);", x=x), f(x.astype("f8")), rtol=2e-6, atol=1e-7)
+
+
+def test_halves_are_rounded_upwards_and_by_tract_away_from_zero(tmp_path):
+    x = np.float32([-2.5, -1.5, -0.5, 0.5, 2.5, -0.25, np.nextafter(np.float32(0.5), 0), 8388609, -np.inf])
+    upwards, away = [-2, -1, 0, 1, 3, 0, 0, 8388609, -np.inf], [-3, -2, -1, 1, 3, 0, 0, 8388609, -np.inf]
+    assert np.array_equal(run(tmp_path / "net", "y = round(x);", x=x), upwards)
+    text = graph("y = round(x);", x=[9]).replace("1.0;", "1.0;\nextension tract_registry tract_core;")
+    assert np.array_equal(tx.nnef.load(folder(tmp_path / "tract", text))(x), away)
 
 
 @pytest.mark.parametrize("name", BINARY)
@@ -130,7 +138,7 @@ OTHERS = {
         np.floor((np.clip(x, -2, 3) + 2) / 5 * 255 + 0.5) / 255 * 5 - 2
     ),
     "y = zero_point_linear_quantize(x, 3, 0.02, bits = 8, signed = true, symmetric = false);": lambda x, b: (
-        (np.clip(np.copysign(np.floor(np.abs(x / 0.02) + 0.5), x) + 3, -128, 127) - 3) * 0.02
+        (np.clip(np.floor(x / 0.02 + 0.5) + 3, -128, 127) - 3) * 0.02
     ),
     "y = min_max_linear_quantize(x, -2.0, 2.0, bits = 4, signed = true, symmetric = true);": lambda x, b: (
         np.floor((np.clip(x, -2, 2) + 2) / 4 * 14 + 0.5) / 14 * 4 - 2
@@ -359,7 +367,7 @@ def test_local_normalizations(tmp_path):
 
 def test_every_operation_is_computed_or_refused():
     refused = {n for n, f in declared(STANDARD).items() if f.body is None and n not in OPERATIONS}
-    assert refused == {"external", "variable", "avg_roi_pool", "max_roi_pool", "roi_resample"}
+    assert refused == {"external", "variable"}
     assert {n for n, f in declared(TRACT).items() if f.body is None and n not in OPERATIONS} == {
         "tract_core_external"
     }

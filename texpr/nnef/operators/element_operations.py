@@ -44,8 +44,12 @@ _UNARY = {
     "softplus": "max({0}, 0) + log1p(exp(-abs({0})))",
 }
 _ANY_NUMBER = {"abs": "abs({0})", "sign": "sign({0})", "neg": "-{0}", "sqr": "{0} * {0}"}
-_ROUND = "(if {0} < 0 then -floor(0.5 - {0}) else floor({0} + 0.5))"
-"""Halves away from 0, as the specification has it."""
+_ROUND = "floor({0}) + (if {0} - floor({0}) >= 0.5 then 1 else 0)"
+"""Halves upwards: `floor(x + 0.5)` of the specification, without the rounding of that sum."""
+_TRACT_ROUND = (
+    "(if {0} < 0 then -1 else 1) * (floor(abs({0})) + (if abs({0}) - floor(abs({0})) >= 0.5 then 1 else 0))"
+)
+"""Halves away from 0."""
 _TRUNCATED = "if ({0} < 0) != ({1} < 0) and {0} % {1} != 0 then {0} // {1} + 1 else {0} // {1}"
 
 
@@ -142,7 +146,8 @@ def _of_number(about: Operation, x: Any) -> Any:
 
 @operation("round")
 def _round(about: Operation, x: Any) -> Any:
-    return each("round", _ROUND, x) if x.dtype.is_float else x
+    text = _TRACT_ROUND if about.evaluation.tract else _ROUND
+    return each("round", text, x) if x.dtype.is_float else x
 
 
 @operation("copy")
