@@ -6,6 +6,7 @@ from texpr.nnef.operators import (  # noqa: F401
     element_operations,
     product_operations,
     reduction_operations,
+    region_operations,
     shape_operations,
     tract_operations,
     tract_scan,
