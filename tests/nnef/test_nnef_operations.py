@@ -17,7 +17,7 @@ from texpr.nnef.operation_declarations import STANDARD, TRACT, declared
 from texpr.nnef.operation_table import OPERATIONS
 
 R = np.random.default_rng(11)
-X = np.float32([[0.5, -1.5, 2.5], [-0.25, 1.75, 0.9]])
+X = np.array([[0.5, -1.5, 2.5], [-0.25, 1.75, 0.9]], "f4")
 P = np.abs(X) + 0.1
 U = np.clip(X / 3, -0.9, 0.9)
 UNARY = {
@@ -52,7 +52,9 @@ def test_functions_of_elements(tmp_path, name):
 
 
 def test_halves_are_rounded_upwards_and_by_tract_away_from_zero(tmp_path):
-    x = np.float32([-2.5, -1.5, -0.5, 0.5, 2.5, -0.25, np.nextafter(np.float32(0.5), 0), 8388609, -np.inf])
+    x = np.array(
+        [-2.5, -1.5, -0.5, 0.5, 2.5, -0.25, np.nextafter(np.float32(0.5), 0), 8388609, -np.inf], "f4"
+    )
     upwards, away = [-2, -1, 0, 1, 3, 0, 0, 8388609, -np.inf], [-3, -2, -1, 1, 3, 0, 0, 8388609, -np.inf]
     assert np.array_equal(run(tmp_path / "net", "y = round(x);", x=x), upwards)
     text = graph("y = round(x);", x=[9]).replace("1.0;", "1.0;\nextension tract_registry tract_core;")
@@ -61,7 +63,7 @@ def test_halves_are_rounded_upwards_and_by_tract_away_from_zero(tmp_path):
 
 @pytest.mark.parametrize("name", BINARY)
 def test_two_operands(tmp_path, name):
-    b = np.float32([[1.5], [-0.25]])
+    b = np.array([[1.5], [-0.25]], "f4")
     for body, wanted in (
         (f"y = {name}(x, b);", BINARY[name](P.astype("f8"), b)),
         (f"y = {name}(x, 2.0);", BINARY[name](P.astype("f8"), 2.0)),
@@ -211,7 +213,7 @@ def _soft(s):
 
 @pytest.mark.parametrize("body", OTHERS)
 def test_what_numpy_says(tmp_path, body):
-    b = np.float32([[1.5, 0.5, 2.0], [0.25, 3.0, 1.0]])
+    b = np.array([[1.5, 0.5, 2.0], [0.25, 3.0, 1.0]], "f4")
     found, wanted = run(tmp_path / "net", body, x=X, b=b), OTHERS[body](X.astype("f8"), b.astype("f8"))
     assert found.shape == np.shape(wanted)
     assert np.allclose(found, wanted, rtol=1e-5, atol=1e-6)  # functions of f32 in a row

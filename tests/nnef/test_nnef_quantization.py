@@ -85,7 +85,7 @@ def test_tensors_are_rounded_where_they_are_made(tmp_path, entry):
 
 
 def test_tensors_are_rounded_by_channels(tmp_path):
-    low = np.float32([-2, -1, -3, 0])
+    low = np.array([-2, -1, -3, 0], "f4")
     entry = "'x': linear_quantize(min = [[-2.0, -1.0, -3.0, 0.0]], max = 2.0, bits = 4);"
     w = np.eye(3, 4, dtype="f4")
     wanted = np.round((np.clip(X, low, 2) - low) / (2 - low) * 15) / 15 * (2 - low) + low

@@ -14,10 +14,9 @@ from tests.nnef.models import folder, graph, run
 
 R = np.random.default_rng(5)
 X = R.normal(size=(2, 3, 7, 9)).astype("f4")
-ROIS = np.float32(
-    [[0, 0, 4, 6], [1.4, 2.5, 5.6, 7], [-3, -2.5, 20, 20], [2, 2, 2, 2], [0, 8, 5, 1], [30, 1, 40, 3],
-     [-1.5, 3, 6.5, 4]]
-)  # fmt: skip
+PLAIN, OUTSIDE = [[0, 0, 4, 6], [1.4, 2.5, 5.6, 7], [-1.5, 3, 6.5, 4]], [[-3, -2.5, 20, 20], [30, 1, 40, 3]]
+EMPTY = [[2, 2, 2, 2], [0, 8, 5, 1]]
+ROIS = np.array([*PLAIN, *OUTSIDE, *EMPTY], "f4")
 IMAGES = np.array([[0], [1], [1], [0], [1], [0], [1]])
 
 
@@ -102,28 +101,27 @@ def test_ranks_and_dtypes(tmp_path, axes, dtype):
 
 def test_aligned_regions_are_those_of_onnx(tmp_path):
     onnx_run = pytest.importorskip("tests.onnx.models").run
-    rois = np.float32([[0.5, 1, 4.25, 6], [1.4, 2.5, 5.6, 7]])
+    rois = np.array([[0.5, 1, 4.25, 6], [1.4, 2.5, 5.6, 7]], "f4")
     corners, images = rois[:, [1, 0, 3, 2]], IMAGES[:2]  # x before y
     body = "y = avg_roi_align(x, rois, images, output_size = [2, 3], sampling_rate = [2, 2]);"
     found = run(tmp_path / "align", body, x=X, rois=rois, images=images)
     wishes = {"output_height": 2, "output_width": 3, "sampling_ratio": 2}
     wanted = onnx_run("RoiAlign", [X, corners, images[:, 0]], 16, **wishes)
     np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
-    even = np.float32([[0, 1, 4, 7], [2, 2, 6, 8]])  # cells of equal length are the bins of Fast R-CNN
+    even = np.array([[0, 1, 4, 7], [2, 2, 6, 8]], "f4")  # cells of equal length are the bins of Fast R-CNN
     found = run(tmp_path / "pool", "y = max_roi_pool(x, rois, images, output_size = [2, 3]);",
                 x=X, rois=even, images=images)  # fmt: skip
-    ends = even[:, [1, 0, 3, 2]] - np.float32([0, 0, 1, 1])  # ends belong to ONNX's regions
+    ends = even[:, [1, 0, 3, 2]] - np.array([0, 0, 1, 1], "f4")  # ends belong to ONNX's regions
     wanted = onnx_run("MaxRoiPool", [X, np.hstack([images.astype("f4"), ends])], 1, pooled_shape=[2, 3])
     np.testing.assert_array_equal(found, wanted)
 
 
 def test_far_regions_and_no_numbers(tmp_path):
-    rois = np.float32([[1e30, -1e30, np.inf, 1e30], [np.nan, 0, 3, np.nan], [-1e30, -1e30, 1e30, 1e30]])
+    rois = np.array([[1e30, -1e30, np.inf, 1e30], [np.nan, 0, 3, np.nan], [-1e30, -1e30, 1e30, 1e30]], "f4")
     given = {"x": X, "rois": rois, "images": np.array([[0], [7], [-1]])}
     for k, name in enumerate(("max_roi_pool", "avg_roi_pool", "roi_resample")):
-        assert run(tmp_path / str(k), f"y = {name}(x, rois, images, output_size = [2, 2]);", **given).shape == (
-            3, 3, 2, 2,
-        )  # fmt: skip
+        body = f"y = {name}(x, rois, images, output_size = [2, 2]);"
+        assert run(tmp_path / str(k), body, None, **given).shape == (3, 3, 2, 2)
 
 
 def test_regions_of_a_loaded_model(tmp_path):
@@ -150,4 +148,4 @@ def test_calls_that_are_refused(tmp_path, shape, rois, images, size, message):
     given = {"x": np.zeros(shape, "f4"), "rois": np.zeros(rois, "f4"), "images": np.zeros(images, "i8")}
     for k, name in enumerate(("max_roi_pool", "roi_resample")):
         with pytest.raises(tx.CallError, match=message):
-            run(tmp_path / str(k), f"y = {name}(x, rois, images, output_size = {size});", **given)
+            run(tmp_path / str(k), f"y = {name}(x, rois, images, output_size = {size});", None, **given)

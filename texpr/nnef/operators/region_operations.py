@@ -71,8 +71,15 @@ def _pooled(about: Operation, input: Any, rois: Any, batch_index: Any, output_si
     images, places = batch_index.astype("i64"), floats(about, rois)
     found, f = input, wide(places.dtype)
     for axis, count in enumerate(output_size):
-        words = {"AXES": str(rois.shape[1]), "FIRST": str(axis), "LAST": str(len(output_size) + axis),
-                 "FAR": str(_FARTHEST), "P": str(count), "S]": f"{input.shape[2 + axis]}]", "F[": f"{f}["}  # fmt: skip
+        words = {
+            "AXES": str(rois.shape[1]),
+            "FIRST": str(axis),
+            "LAST": str(len(output_size) + axis),
+            "FAR": str(_FARTHEST),
+            "P": str(count),
+            "S]": f"{input.shape[2 + axis]}]",
+            "F[": f"{f}[",
+        }
         text = _CELLS
         for word, meaning in words.items():
             text = text.replace(word, meaning)
@@ -122,13 +129,14 @@ def _resampled(
             f"let p{k}: {f}[{shape[0]}, {n}]  p{k}[r, i] = clamp(R[r, {k}] + {spot}, 0, {extent - 1})"
         )
     near = [f"p{k}[r, {name}]" for k, name in enumerate(index)]
-    terms = [
-        " * ".join(f"({p} - floor({p}))" if c else f"(1 - ({p} - floor({p})))" for p, c in zip(near, corner))
-        + f" * {f}(X[I[r, 0], c, {', '.join(f'i64(floor({p})) + {c}' for p, c in zip(near, corner))} | clamp])"
-        for corner in product((0, 1), repeat=axes)
-    ]
+    terms = []
+    for corner in product((0, 1), repeat=axes):
+        pairs = list(zip(near, corner))
+        weight = " * ".join(f"({p} - floor({p}))" if c else f"(1 - ({p} - floor({p})))" for p, c in pairs)
+        element = ", ".join(f"i64(floor({p})) + {c}" for p, c in pairs)
+        terms.append(f"{weight} * {f}(X[I[r, 0], c, {element} | clamp])")
     return written(
-        f"op nnef_roi_resample(X: {typed(t, input.shape)}, R: {typed(f, rois.shape)}, I: i64[{shape[0]}, 1]) -> "
-        f"Y: {typed(t, shape)} {{ {'  '.join(lines)}  Y{at(['r', 'c', *index])} = {t}({' + '.join(terms)})  "
-        f"{ranges(['r', 'c', *index], shape)} }}"
+        f"op nnef_roi_resample(X: {typed(t, input.shape)}, R: {typed(f, rois.shape)}, "
+        f"I: i64[{shape[0]}, 1]) -> Y: {typed(t, shape)} {{ {'  '.join(lines)}  "
+        f"Y{at(['r', 'c', *index])} = {t}({' + '.join(terms)})  {ranges(['r', 'c', *index], shape)} }}"
     )(input, places.astype(f.name), batch_index.astype("i64"))
