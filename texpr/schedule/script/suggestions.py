@@ -4,6 +4,7 @@ tried before it is named.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice, permutations, product
 from typing import TypeVar
@@ -13,7 +14,7 @@ from texpr.ir.tensor import Equation, Program
 from texpr.poly import effort
 from texpr.schedule.legality.refusal import About, Refused
 from texpr.schedule.script.script import Step
-from texpr.schedule.structure.loops import all_loops, find_loops, loops_around, shortest, stores
+from texpr.schedule.structure.loops import all_loops, find_loops, loops_around, shortest, span_of, stores
 from texpr.support.errors import Error, ResourceError, ScheduleError
 from texpr.support.source import Span
 
@@ -34,18 +35,29 @@ def explained(error: E, kernel: Kernel, step: Step, program: Program, place: str
         kernel: what the step was applied to.
         place: which step of the schedule, called from where.
     """
-    error.notes = (*error.notes, place)
     if not isinstance(error, ScheduleError) or not isinstance(error.details, Refused | About):
+        error.notes = (*error.notes, place)
         return error
     why = error.details
     written = _equation(why.kernel, why.store if isinstance(why, About) else why.conflict.sink[0], program)
     if written is not None and error.span is not None and error.span.source is not written.source:
         error.span = written
+        error.notes = (*error.notes, *_second(why, written))
+    error.notes = (*error.notes, place)
     if isinstance(why, Refused):
         legal = _proven(kernel, _ALTERNATIVES.get(step.name, _none)(kernel, step))
         help = "legal here: " + ", or ".join(legal) if legal else error.help
         error.help = f"{help}; replay() of this error shows both results"
     return error
+
+
+def _second(why: Refused | About, written: Span) -> Iterator[str]:
+    """The later of two statements as printed now, where the equation that it comes from does not name
+    the tensor that both use: a sum becomes several statements, which use an accumulator.
+    """
+    if isinstance(why, Refused) and why.conflict.source[0] is not why.conflict.sink[0]:
+        if not re.search(rf"\b{re.escape(why.conflict.tensor.name)}\b", written.text):
+            yield f"second: {span_of(why.kernel, why.conflict.sink[0]).text.strip()}"
 
 
 def _equation(kernel: Kernel, store: Store, program: Program) -> Span | None:

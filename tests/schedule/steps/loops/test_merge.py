@@ -24,6 +24,7 @@ EARLY = (
 ROWS = """
 op rows(X: f32[M, N]) -> Y: f32[M, N] { s[i] = sum(j: X[i, j])  E[i, j] = exp(X[i, j])  Y[i, j] = E[i, j] * s[i] }
 """
+SUMS = "op sums(X: f32[N, M]) -> (Y: f32[N], Z: f32[N]) { Y[i] = sum(j: X[i, j])  Z[i] = max(j: X[i, j]) }"
 LEGAL = {
     "two": (CHAIN, 'merge("Y.i", "Z.i")'),
     "three": (CHAIN, 'merge("A.i", "Y.i")\nmerge("A.i", "Z.i")'),
@@ -180,6 +181,21 @@ error[merge]: `Y.i` is marked parallel, and the joined loop would be another one
     |                                                                    ^ now `for Y.i in 0..N parallel`
     step 2, <string>:1: merge("Y.i", "Z.i")
   help: merge first, then mark the merged loop
+""",
+        ),
+        (
+            SUMS,
+            's.merge("Y.i", "Z.i").merge("Y.j", "Z.j")',
+            """\
+error[order]: merge("Y.j", "Z.j") reverses a dependence
+  --> <op>:1:51
+  1 | op sums(X: f32[N, M]) -> (Y: f32[N], Z: f32[N]) { Y[i] = sum(j: X[i, j])  Z[i] = max(j: X[i, j]) }
+    |                                                   ^^^^^^^^^^^^^^^^^^^^^^ reads what iteration (i=0, j=0) writes
+    at N=1, M=1: iteration (i=0, j=0) runs before iteration (i=0), and both use Y_acc[0]; the new order runs the second first
+    first: Y_acc[i] += X[i, j]
+    second: Y[i] = Y_acc[i]
+    step 2, <string>:1: merge("Y.j", "Z.j")
+  help: leave the loops apart; replay() of this error shows both results
 """,
         ),
     ],

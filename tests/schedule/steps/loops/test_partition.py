@@ -234,3 +234,19 @@ REFUSED = [
 
 def test_refusals(golden):
     golden(refusals(REFUSED))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "split", "loop"), [({}, 0, "i"), ({"N": 9}, 0, "i"), ({"N": 64}, 8, "io"), ({"N": 1}, 0, "i")]
+)
+def test_a_clamp_is_no_condition_and_peel_takes_it_away(sizes: dict[str, int], split: int, loop: str):
+    s = tx.schedule(
+        tx.op("op near(X: f32[N]) -> Y: f32[N] { Y[i] = X[i - 1 | clamp] + X[i + 1 | clamp] }"), **sizes
+    )
+    s = s.split("i", split) if split else s
+    with pytest.raises(tx.ScheduleError, match="stands under a condition, and a clamp is none") as refused:
+        s.partition(loop)
+    assert refused.value.help.startswith(f'peel("{loop}", FIRST, LAST) runs so many iterations')
+    if sizes.get("N", 2) > 1:
+        middle = str(s.peel(loop, 1, 1)).split(f"for Y.{loop} ")[2]
+        assert "min(" not in middle and "max(i" not in middle

@@ -24,7 +24,7 @@ from texpr.ir.build import (
     select,
     sub,
 )
-from texpr.ir.expr import Axis, Expr, Min, Node, Select, Tensor, Var, index
+from texpr.ir.expr import Axis, Expr, Max, Min, Node, Read, Select, Tensor, Var, index
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.loop_kind import PARALLEL, SERIAL, UNROLLED
 from texpr.ir.printing.expr import show
@@ -328,11 +328,15 @@ def _no_bounds(kernel: Kernel, found: Sequence[For]) -> ScheduleError:
     ]
     notes = dict.fromkeys(f"`{show(c)}` {_fault(c, n.var)}" for n, c in conditions)
     if not notes:
+        clamped = any(_is_clamped(n) for n in found)
         return ScheduleError(
-            f"nothing in `{v}` stands under a condition",
+            f"nothing in `{v}` stands under a condition" + (", and a clamp is none" if clamped else ""),
             span_of(kernel, found[0]),
             code="partition",
-            help="partition a loop around a condition, as reorder, split and skew leave them",
+            help=f'peel("{shortest(kernel, found[0])}", FIRST, LAST) runs so many iterations at each end in '
+            f"loops of their own; in the middle the clamp goes"
+            if clamped
+            else "partition a loop around a condition, as reorder, split and skew leave them",
         )
     return ScheduleError(
         f"no condition in `{v}` bounds its iterations",
@@ -341,6 +345,12 @@ def _no_bounds(kernel: Kernel, found: Sequence[For]) -> ScheduleError:
         notes=list(notes),
         help="partition a loop that a condition compares, without data, with others or with sizes",
     )
+
+
+def _is_clamped(loop: For) -> bool:
+    """True if an index in the loop is a smallest or a largest value of something of the loop."""
+    read = [i for n in walk(loop) if isinstance(n, Read | Store) for i in n.indices]
+    return any(isinstance(n, Min | Max) and loop.var in variables(n) for i in read for n in walk(i))
 
 
 def _fault(condition: Expr, v: Var) -> str:
