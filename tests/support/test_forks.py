@@ -109,7 +109,8 @@ if child == 0:
 def test_a_module_of_others_that_is_imported_late_is_whole_in_the_child(tmp_path: Path):
     (tmp_path / "slow_module.py").write_text("import time; time.sleep(0.5); whole = True")
     done = subprocess.run(
-        [sys.executable, "-c", LATE.format(folder=str(tmp_path)) + WAIT],
+        # From Python 3.12 on, a fork beside other threads warns.
+        [sys.executable, "-W", "ignore", "-c", LATE.format(folder=str(tmp_path)) + WAIT],
         capture_output=True,
         text=True,
         timeout=60,
