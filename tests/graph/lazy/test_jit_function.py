@@ -471,3 +471,29 @@ def test_an_optimizer_does_not_step_while_a_program_is_captured():
 error[symbolic]: SGD.step() while a program is captured
   help: nn.TrainingStep and nn.Trainer compile a model, its gradients and the update as one program"""
     )
+
+
+def test_the_plan_of_a_call():
+    @tx.jit
+    def f(x, scale=2.0):
+        return {"y": x * scale + 1, "n": x.shape[0]}
+
+    x = np.arange(3, dtype="f4")
+    plan = f.plan(x)
+    assert isinstance(plan, Plan) and f.traces == 1 and len(plan.launches) == 1
+    assert f(x)["y"].tolist() == [1, 3, 5] and f.traces == 1, "the call runs that plan"
+    assert f.plan(tx.tensor(x), scale=3.0) is plan, "numbers are data"
+    assert plan(x, np.float64(3))[0].tolist() == [1, 4, 7]
+    for shape in ((0,), (1,), (2, 2)):
+        assert f.plan(np.ones(shape, "f8")) is not plan
+    assert f.traces == 4
+
+
+def test_a_function_has_no_plan_within_another_one():
+    inner = tx.jit(lambda x: x + 1)
+
+    with pytest.raises(tx.CallError, match="no plan of its own here") as refused:
+        tx.jit(lambda x: inner.plan(x))(np.ones(2))
+    assert refused.value.help == "call plan() with arrays, outside of traced functions"
+    with pytest.raises(tx.CallError, match="missing a required argument"):
+        inner.plan()

@@ -199,6 +199,31 @@ class Jitted(Generic[R]):
             hide_frames(error)
             raise
 
+    def plan(self, *args: Any, **kwargs: Any) -> Plan:
+        """The program that a call with these arguments runs: its kernels, decisions and memory.
+
+        Nothing is computed. The function is traced if it was not yet for arguments of this structure,
+        under the options of that time. Inputs of the plan are the arrays and numbers among the
+        arguments, in their order.
+
+        Raises:
+            CallError: arguments that do not fit; the function is a part of a program that is traced.
+        """
+        try:
+            if active_capture.get() is not None or any(
+                isinstance(x, Symbolic) for x in (*args, *kwargs.values())
+            ):
+                raise CallError(
+                    f"{_name(self._function)} has no plan of its own here: the program around it is traced",
+                    code="arguments",
+                    help="call plan() with arrays, outside of traced functions",
+                )
+            named, _, key = self._flatten_arguments(args, kwargs)
+            return self._traces_for(key, named)[0].plan
+        except Exception as error:
+            hide_frames(error)
+            raise
+
     def _call_in_capture(self, capture: Capture, args: tuple, kwargs: dict) -> Any:
         """A call while a program is captured is part of that, but where it computes from arrays
         alone, which are the same in every run.
@@ -346,7 +371,8 @@ def jit(function: Callable[..., Any] | None = None, *, static: str | Collection[
 
     Side effects happen while tracing only, but for assignments to variables
     (`parameter.data = value`), which every call makes. Modules that the function calls may change
-    between calls: in another mode, or with other parts, it is traced anew.
+    between calls: in another mode, or with other parts, it is traced anew. `plan(...)`, with the
+    arguments of a call, gives the program of that call: kernels, decisions, memory.
 
     Args:
         static: names of parameters whose values the function sees; each value is traced on its own.
@@ -358,6 +384,10 @@ def jit(function: Callable[..., Any] | None = None, *, static: str | Collection[
         ...     return (x - x.mean()) / x.std()
         >>> normalized(tx.tensor([1.0, 3.0]))
         tensor([-1.,  1.], f64[2])
+        >>> print(normalized.plan(tx.tensor([1.0, 3.0])))
+        reduce_mean_1: f64[] = sum(x)
+        reduce_std_1: f64[] = sum(x, reduce_mean_1)
+        divide_1: f64[2] = map(x, reduce_mean_1, reduce_std_1)
     """
     if function is None:
         return lambda f: Jitted(f, static)
