@@ -8,6 +8,7 @@ import threading
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,8 +22,8 @@ from texpr.ir.dtypes import F32, F64
 
 @dataclass
 class State:
-    w: object
-    steps: object
+    w: Any
+    steps: Any
 
 
 def test_one_trace_per_structure():
