@@ -159,9 +159,10 @@ reference: venv
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --jobs auto docs build/site
 
-# Addresses of other sites that pages name, which needs a network.
+# Addresses of other sites that pages name: dead ones, and hosts that were not reached. Their form alone, without a network:
+#   make links OFFLINE=1
 links: $(VENV)/.docs
-	$(BIN)/python -m sphinx -b linkcheck docs build/links
+	$(BIN)/python scripts/links.py $(if $(OFFLINE),--offline)
 
 $(VENV)/.docs: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --group docs
