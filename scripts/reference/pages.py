@@ -202,7 +202,7 @@ def public() -> Iterator[Entry]:
     """Every public name; an object with several names comes once, under its own name if it has it."""
     found: dict[int, list[Entry]] = {}
     for prefix, path in PUBLIC.items():
-        module = _package(path)
+        module = package(path)
         for name in names(module):
             each = getattr(module, name)
             if not isinstance(each, ModuleType):
@@ -213,7 +213,7 @@ def public() -> Iterator[Entry]:
         yield Entry(own[0].name, own[0].object, aliases)
 
 
-def _package(path: str) -> ModuleType:
+def package(path: str) -> ModuleType:
     return {"texpr": tx, "texpr.nn": nn, "texpr.nn.callbacks": nn.callbacks}.get(path) or import_module(path)
 
 

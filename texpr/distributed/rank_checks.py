@@ -27,6 +27,14 @@ class DistributedError(Error):
 
     Attributes:
         ranks: that are missing, or differ from rank 0; empty where it is none of them.
+    Example:
+        >>> from texpr.distributed import DistributedError
+        >>> from texpr.distributed.mpiexec import find_mpiexec
+        >>> try:
+        ...     find_mpiexec("no_mpiexec")
+        ... except DistributedError as error:
+        ...     print(error.code, error.message)
+        launch there is no no_mpiexec
     """
 
     def __init__(self, message: str, ranks: Sequence[int] = (), **rest) -> None:

@@ -30,6 +30,14 @@ class Error(Exception):
             both use. Empty where there is none.
         fixed: the program with the first change that `help` proposes; None where it proposes none.
         tried: each way out that proposes text and works, with the program that it leads to.
+    Example:
+        >>> try:
+        ...     tx.op("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i + 1] }")
+        ... except tx.Error as error:
+        ...     print(error.code, error.witness)
+        ...     print(error.fixed)
+        bounds {'sizes': {'N': 1}, 'instance': {'i': 0}}
+        op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i + 1 | 0] }
     """
 
     def __init__(
@@ -106,7 +114,15 @@ def _integers(values: object) -> dict[str, int]:
 
 
 class ParseError(Error):
-    """The text is not in the language."""
+    """The text is not in the language.
+
+    Example:
+        >>> try:
+        ...     tx.op("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i }")
+        ... except tx.ParseError as error:
+        ...     print(error.message)
+        found `}`, expected `,`, `]` or `|`
+    """
 
 
 class CheckError(Error):
@@ -114,13 +130,28 @@ class CheckError(Error):
 
     Attributes:
         holds: the comparison of sizes that makes it right, as its note says it; empty where none does.
+    Example:
+        >>> try:
+        ...     tx.op("op add(X: f32[N], Z: f32[M]) -> Y: f32[N] { Y[i] = X[i] + Z[i] }")
+        ... except tx.CheckError as error:
+        ...     print(error.code, error.witness, error.holds)
+        bounds {'sizes': {'N': 2, 'M': 1}, 'instance': {'i': 1}} N <= M
     """
 
     holds: str = ""
 
 
 class CertificateWarning(RuntimeWarning):
-    """A kernel was compiled without a certificate, under `options(certify="warn")`."""
+    """A kernel was compiled without a certificate, under `options(certify="warn")`.
+
+    Example:
+        >>> import warnings
+        >>> double = tx.op("op double(X: f32[N]) -> Y: f32[N] { Y[i] = 2 * X[i] }")
+        >>> with warnings.catch_warnings(), tx.options(certify="warn"):
+        ...     warnings.simplefilter("error", tx.CertificateWarning)  # an error again
+        ...     double([1, 2])
+        array([2., 4.], dtype=float32)
+    """
 
 
 class ScheduleError(Error):
@@ -129,6 +160,13 @@ class ScheduleError(Error):
     Attributes:
         details: what the step knows of its refusal, for those who explain it.
         rerun: what `replay` does; None where there are no two results.
+    Example:
+        >>> total = tx.op("op total(X: f32[N]) -> y: f32 { y = sum(i: X[i]) }")
+        >>> try:
+        ...     tx.schedule(total).parallel("i")
+        ... except tx.ScheduleError as error:
+        ...     print(error.code, error.witness["first"], error.witness["second"])
+        order {'i': 0} {'i': 1}
     """
 
     def __init__(
@@ -163,20 +201,69 @@ class ScheduleError(Error):
 
 
 class CertificateError(ScheduleError):
-    """The finished loops of a kernel are not proven to compute its operator."""
+    """The finished loops of a kernel are not proven to compute its operator.
+
+    Example:
+        >>> from dataclasses import replace
+        >>> double = tx.op("op double(X: f32[N]) -> Y: f32[N] { Y[i] = 2 * X[i] }")
+        >>> s = tx.schedule(double)
+        >>> (loop,) = s.kernel.body
+        >>> s.kernel = replace(s.kernel, body=(loop, loop))  # as a wrong step might
+        >>> try:
+        ...     s.certificate()
+        ... except tx.CertificateError as error:
+        ...     print(error.code)
+        certificate
+    """
 
 
 class CompileError(Error):
-    """The target cannot express the kernel."""
+    """The target cannot express the kernel.
+
+    Example:
+        >>> double = tx.op("op double(X: f32[N]) -> Y: f32[N] { Y[i] = 2 * X[i] }")
+        >>> try:
+        ...     tx.schedule(double).auto("z80")
+        ... except tx.CompileError as error:
+        ...     print(error.code, error.message)
+        target there is no target 'z80'
+    """
 
 
 class CallError(Error, TypeError, ValueError):
-    """Arguments that do not fit the operator or the kernel."""
+    """Arguments that do not fit the operator or the kernel.
+
+    Example:
+        >>> total = tx.op("op total(X: f32[N]) -> y: f32 { y = sum(i: X[i]) }")
+        >>> try:
+        ...     total(np.ones(3))
+        ... except tx.CallError as error:
+        ...     print(error.code, error.help)
+        dtype use X.astype(np.float32)
+    """
 
 
 class CheckpointError(Error):
-    """A file of weights that is damaged, unsafe, or of another model."""
+    """A file of weights that is damaged, unsafe, or of another model.
+
+    Example:
+        >>> import safetensors
+        >>> nn.save(nn.Linear(2, 3), "linear.safetensors")
+        >>> try:
+        ...     nn.load(nn.Linear(2, 4), "linear.safetensors")
+        ... except tx.CheckpointError as error:
+        ...     print(error.code)
+        checkpoint
+    """
 
 
 class ResourceError(Error):
-    """A stated limit on text, code, memory or time was exceeded."""
+    """A stated limit on text, code, memory or time was exceeded.
+
+    Example:
+        >>> try:
+        ...     tx.op(" " * 2_000_000)
+        ... except tx.ResourceError as error:
+        ...     print(error.help)
+        tx.options(text_limit=...) changes that
+    """

@@ -9,7 +9,12 @@ from texpr.support.errors import ResourceError
 
 
 class MissingExtra(ResourceError, ImportError):
-    """A library that is not installed with texpr is needed."""
+    """A library that is not installed with texpr is needed. The help is the command that installs it.
+
+    Example:
+        >>> issubclass(tx.MissingExtra, ImportError)  # so `except ImportError` catches it, too
+        True
+    """
 
 
 @contextmanager
