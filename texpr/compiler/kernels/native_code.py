@@ -14,6 +14,7 @@ from texpr.runtime import disk_cache
 from texpr.runtime.call.native_callbacks import NativeFunction
 from texpr.runtime.native import loader
 from texpr.support.errors import CertificateError, CompileError
+from texpr.support.gc_pause import uncollected
 from texpr.support.late import late
 from texpr.support.once import once
 from texpr.support.options import current
@@ -145,4 +146,5 @@ class NativeCode:
         return built
 
     def _compile(self, key: str) -> Built | None:
-        return native_compilation.compiled(self.loops, self.overwriting, kept=not key)
+        with uncollected():
+            return native_compilation.compiled(self.loops, self.overwriting, kept=not key)
