@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import pytest
 
+from texpr.support import frozen_dataclass
 from texpr.support.frozen_dataclass import frozen, frozen_by_identity, node, record
 
 
@@ -153,6 +154,43 @@ def test_copies(made):
     for other in (copy.copy(made), copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
         assert type(other) is type(made)
         assert [getattr(other, f.name) for f in fields(made)] == [getattr(made, f.name) for f in fields(made)]
+
+
+@record
+class Ordered:
+    low: int
+    high: int
+
+    def __init__(self, *, low: int, high: int) -> None:
+        object.__setattr__(self, "low", min(low, high))
+        object.__setattr__(self, "high", max(low, high))
+
+
+CHANGES = (
+    (Pair("a"), {"first": "b"}),
+    (Pair("a"), {"first": "b", "kind": None}),
+    (Derived("a", 3), {"second": 4, "kind": "k"}),
+    (Point(1, 2), {}),
+    (Point(1, 2), {"y": 5}),
+    (Child(1, 2), {"z": 7}),
+    (Checked(1), {"n": 5}),
+    (Settings("s", [1]), {"note": "n"}),
+    (Single(2), {"value": 3}),
+    (Ordered(low=1, high=2), {"high": 0}),
+)
+
+
+@pytest.mark.parametrize(("made", "changes"), CHANGES)
+def test_replace_is_that_of_data_classes(made, changes):
+    other, expected = frozen_dataclass.replace(made, **changes), replace(made, **changes)
+    assert type(other) is type(made)
+    assert [getattr(other, f.name) for f in fields(made)] == [getattr(expected, f.name) for f in fields(made)]
+
+
+@pytest.mark.parametrize("made", (Pair("a"), Point(1), Checked(1), Settings("s")))
+def test_replace_knows_its_fields(made):
+    with pytest.raises(TypeError, match="other"):
+        frozen_dataclass.replace(made, other=1)
 
 
 def test_a_default_is_one_object():

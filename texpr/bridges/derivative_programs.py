@@ -5,7 +5,6 @@ differentiation of their own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import Literal
 
@@ -13,7 +12,7 @@ from texpr import autodiff
 from texpr.autodiff.cleanup.simplify import without_dead
 from texpr.ir.expr import Tensor
 from texpr.ir.tensor import Program
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 
 Kind = Literal["input", "output", "cotangent"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from texpr.compiler.op import Op, default_kernel, instance, sizes_of
 from texpr.ir.interpreter.tensor import interpret as interpret_program
 from texpr.ir.tensor import Program
 from texpr.support.errors import CallError
+from texpr.support.frozen_dataclass import replace
 from texpr.support.suggest import did_you_mean, known_arguments
 from texpr.support.tracebacks import boundary, forwards
 

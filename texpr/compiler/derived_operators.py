@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import islice, product
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,6 +15,7 @@ from texpr.ir.printing.types import type_text
 from texpr.ir.tensor import Program
 from texpr.passes.tensor.promote_to_f64 import widened
 from texpr.support.errors import CallError, CheckError
+from texpr.support.frozen_dataclass import replace
 from texpr.support.suggest import known_arguments
 
 if TYPE_CHECKING:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from texpr.support.frozen_dataclass import replace
 from texpr.support.options import current
 from texpr.targets import Target, find_target
 

@@ -5,7 +5,6 @@ nothing: smaller ones are looked for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import product
 
 from texpr.compiler.pass_pipeline import lowered
@@ -16,6 +15,7 @@ from texpr.passes import specialize
 from texpr.schedule.legality.replay import Replay
 from texpr.schedule.script.script import Step
 from texpr.support.errors import Error, ScheduleError
+from texpr.support.frozen_dataclass import replace
 
 _CAPS = (2, 3, 5, 9, 17, 33, 65, 129, 257)
 """Largest values of the sizes that are tried: one more than usual factors, so that a second tile

@@ -4,14 +4,13 @@ number.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from texpr.ir.build import literal
 from texpr.ir.dtypes import F32, F64
 from texpr.ir.expr import Add, Call, Const, Div, Expr, Mul, Node, Read, Reduce, Var
 from texpr.ir.traverse import walk
+from texpr.support.frozen_dataclass import replace
 
 EXP2_LAW = "exp(u) = exp2(log2(e) * u)"
 SIGMOID_LAW = "1 + tanh(u) = 2 / (1 + exp(-2 u))"

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
+from dataclasses import replace as by_init
 from reprlib import recursive_repr
 from typing import Any, TypeVar, dataclass_transform
 
@@ -172,6 +173,8 @@ def _with_fast_init(cls: type[C]) -> type[C]:
         assert f.init and f.default_factory is MISSING, f"{f.name}: fields are given, or have one default"
     implied: Mapping[str, str] = getattr(cls, "implied", {})
     _OPEN[cls] = _open(cls)
+    if "__init__" not in cls.__dict__ and not hasattr(cls, "__post_init__"):
+        _COPIED.add(cls)
     known: dict[str, Any] = {
         "_become": object.__dict__["__class__"].__set__,
         "_open": _OPEN[cls],
@@ -214,6 +217,53 @@ def _parameters(declared: tuple[Field[Any], ...], known: dict[str, Any]) -> list
         (by_name if f.kw_only else given).append(f.name + default)
     return [*given, "*", *by_name] if by_name else given
 
+
+def replace(given: C, /, **changes: Any) -> C:
+    """A copy with other values of some fields, as `dataclasses.replace` makes it. Of a class whose
+    objects are made often it takes a third of the time: no field goes through `__init__`.
+
+    Raises:
+        TypeError: the class has no such field.
+    """
+    kind = type(given)
+    copy = _COPIES.get(kind)
+    if copy is None:
+        copy = _COPIES[kind] = _copy(kind)
+    return copy(given, changes)
+
+
+def _copy(kind: type[C]) -> Callable[[C, dict[str, Any]], C]:
+    """The function behind `replace` for a class."""
+    if kind not in _COPIED:
+        return lambda given, changes: by_init(given, **changes)  # type: ignore[type-var,no-any-return]
+    names = [f.name for f in fields(kind)]  # type: ignore[arg-type]
+    lines = ["def copy(given, changes):"]
+    if implied := getattr(kind, "implied", None):
+        lines += ["if not _implied.isdisjoint(changes): return _by_init(given, **changes)"]
+    lines += ["made = _new(_open)"]
+    lines += [f"made.{name} = given.{name}" for name in names]
+    lines += [
+        "for name in changes:",
+        " if name not in _names: raise TypeError(f'{_kind.__name__} has no field {name!r}')",
+        " setattr(made, name, changes[name])",
+        "made.__class__ = _kind",
+        "return made",
+    ]
+    known = {
+        "_new": object.__new__,
+        "_open": _OPEN[kind],
+        "_kind": kind,
+        "_names": frozenset(names),
+        "_implied": frozenset(implied or ()),
+        "_by_init": by_init,
+    }
+    exec("\n ".join(lines), known)
+    return known["copy"]  # type: ignore[return-value]
+
+
+_COPIES: dict[type, Callable[[Any, dict[str, Any]], Any]] = {}
+_COPIED: set[type] = set()
+"""Classes whose objects are made of their fields and nothing else."""
 
 _OPEN: dict[type, type] = {}
 

@@ -14,13 +14,13 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
-from dataclasses import field, fields, replace
+from dataclasses import field, fields
 from pathlib import Path
 from types import TracebackType
 from typing import Literal
 
 from texpr.support.errors import CallError
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 from texpr.support.spelling import nearest
 from texpr.support.suggest import did_you_mean
 from texpr.support.tracebacks import boundary, follow

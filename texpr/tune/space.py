@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from inspect import Parameter, signature
 from math import prod
 
 from texpr.compiler import Schedule
 from texpr.schedule.script.script import Step
 from texpr.support.errors import CallError
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 
 Point = tuple[int, ...]
 """A choice: per knob the position of its value."""

@@ -11,8 +11,6 @@ guard, and a maximum of nothing is 0: no value changes, and nothing outside is t
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from texpr.ir import build
 from texpr.ir.dtypes import BOOL, DType
 from texpr.ir.expr import Const, Expr, Guard, Node, Read, Reduce, Select
@@ -20,6 +18,7 @@ from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import equal, rewrite, walk
 from texpr.poly.constraints.access_sites import guarded_indices
 from texpr.poly.program.bounds import Unproven, is_box, unproven
+from texpr.support.frozen_dataclass import replace
 
 
 def inside(program: Program) -> Program:

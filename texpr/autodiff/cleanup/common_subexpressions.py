@@ -4,7 +4,6 @@ several places: an equation computes them once."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from texpr.autodiff.cleanup.simplify import Equations
 from texpr.autodiff.core.contribution import Scope
@@ -14,6 +13,7 @@ from texpr.autodiff.core.primal import storable, store
 from texpr.ir.expr import Axis, Call, Expr, Node, Read, Reduce, Select, Tensor, Var
 from texpr.ir.tensor import Equation
 from texpr.ir.traverse import children, equal, free_variables, rewrite, substitute, tensors
+from texpr.support.frozen_dataclass import replace
 
 _Place = tuple[Equation, Call | Reduce, tuple[Axis, ...]]
 

@@ -5,13 +5,12 @@ several terms share.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 
 from texpr.autodiff.core.algebra import constant, minus, negative, over, plus, times
 from texpr.ir.dtypes import DType
 from texpr.ir.expr import Add, Const, Div, Expr, Mul, Neg, Sub
 from texpr.ir.traverse import equal
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 
 MOST = 24
 """Terms and factors that are looked at together: long chains stay as they are."""

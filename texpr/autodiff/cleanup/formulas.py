@@ -9,7 +9,6 @@ of real numbers, and is kept where it makes the equations shorter.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from texpr.autodiff.cleanup.common_subexpressions import without_repeats
 from texpr.autodiff.cleanup.factored_products import Product, factored, product
@@ -22,7 +21,7 @@ from texpr.ir.build import product as sizes
 from texpr.ir.expr import Add, Axis, Cast, Const, Div, Expr, Mul, Neg, Node, Read, Reduce, Sub, Tensor, Var
 from texpr.ir.tensor import Equation, Invoke
 from texpr.ir.traverse import children, equal, free_variables, postorder, rewrite, substitute, tensors, walk
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 
 
 def formulas(

@@ -5,12 +5,12 @@ small steps written in place, nothing dead.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from texpr.ir.build import integer
 from texpr.ir.expr import Axis, Expr, Node, Read, Reduce, Tensor, Var
 from texpr.ir.tensor import Equation, Invoke
 from texpr.ir.traverse import children, equal, rewrite, substitute, tensors, walk
+from texpr.support.frozen_dataclass import replace
 
 Equations = list[Equation | Invoke]
 

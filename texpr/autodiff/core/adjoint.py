@@ -4,8 +4,6 @@ chain rule within one expression.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from texpr.autodiff.core.activity import active_nodes, smooth_children
 from texpr.autodiff.core.algebra import convert, is_value, plus, times
 from texpr.autodiff.core.contribution import (
@@ -24,7 +22,7 @@ from texpr.ir import build
 from texpr.ir.expr import Cast, Compare, Expr, Max, Min, Node, Read, Reduce, Select, Tensor
 from texpr.ir.tensor import Equation
 from texpr.ir.traverse import children, rewrite, walk
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 
 
 @frozen

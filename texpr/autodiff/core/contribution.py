@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import replace
 
 from texpr.ir import build
 from texpr.ir.expr import Axis, Expr, Guard, Read, Tensor, Var, index
 from texpr.ir.tensor import Equation
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 from texpr.support.source import Span
 
 

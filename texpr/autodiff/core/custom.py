@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from texpr.autodiff.core.mapped_gradient import mapped_gradient
 from texpr.autodiff.core.names import Names
@@ -13,6 +12,7 @@ from texpr.ir.printing.expr import show
 from texpr.ir.tensor import Invoke, Program
 from texpr.ir.traverse import substitute, walk
 from texpr.support.errors import CheckError
+from texpr.support.frozen_dataclass import replace
 
 CustomGradient = Callable[[Program, Sequence[str], Sequence[str]], Program | None]
 _GRADIENTS: dict[str, CustomGradient] = {}

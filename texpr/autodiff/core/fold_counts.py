@@ -9,7 +9,6 @@ from the number and the sum of the others (the sum is 0, and has the derivatives
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from texpr.autodiff.core.algebra import convert, minus, over, times, zero
 from texpr.autodiff.core.contribution import inside, read_guard
@@ -19,6 +18,7 @@ from texpr.ir import build
 from texpr.ir.dtypes import I64, DType, accumulator
 from texpr.ir.expr import Cast, Compare, Div, Expr, Read, Select, Sub, Tensor, index
 from texpr.ir.tensor import Equation
+from texpr.support.frozen_dataclass import replace
 
 
 class Folds:

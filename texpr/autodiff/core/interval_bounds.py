@@ -5,7 +5,6 @@ that always hold.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 
 from texpr.ir import build
 from texpr.ir.affine import Linear, linear
@@ -30,6 +29,7 @@ from texpr.ir.expr import (
     index,
 )
 from texpr.ir.traverse import rewrite, variables, walk
+from texpr.support.frozen_dataclass import replace
 
 
 def never_negative(e: Expr, axes: Sequence[Axis]) -> bool:

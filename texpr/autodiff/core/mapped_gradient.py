@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from texpr.ir.dtypes import accumulator
 from texpr.ir.expr import Axis, Cast, Expr, Read, Reduce, Tensor, Var, index
 from texpr.ir.printing.types import claimed
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.passes.tensor.batch_axis import origin_of, vmap
+from texpr.support.frozen_dataclass import replace
 
 Gradient = Callable[[Program, Sequence[str], Sequence[str]], Program | None]
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from texpr.ir.affine import same_value
 from texpr.ir.expr import Axis, Expr, Node, Reduce, Tensor, Var
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import rewrite, variables, walk
+from texpr.support.frozen_dataclass import replace
 
 
 class Names:

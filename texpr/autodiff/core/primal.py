@@ -4,7 +4,7 @@ tensor of its own.
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import fields
 from math import inf
 
 from texpr import poly
@@ -38,6 +38,7 @@ from texpr.ir.interpreter.tensor import reads
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import children, free_variables, rewrite, substitute
 from texpr.poly.program.bounds import unproven
+from texpr.support.frozen_dataclass import replace
 
 
 class Forward:

@@ -10,7 +10,6 @@ by adding `k * t`, or by a factor `exp(k * t)`, for the element of t at some of 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from texpr.autodiff.core.activity import components
 from texpr.ir.expr import (
@@ -34,7 +33,7 @@ from texpr.ir.expr import (
 )
 from texpr.ir.tensor import Equation, Invoke
 from texpr.ir.traverse import children, tensors
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 
 
 @frozen

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from texpr.autodiff.core.activity import reachable, smooth_sources
 from texpr.ir import build
@@ -12,6 +11,7 @@ from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import variables
 from texpr.poly.constraints.conditions import always
 from texpr.support.errors import CheckError
+from texpr.support.frozen_dataclass import replace
 
 
 def selected(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 
 from texpr.autodiff.cleanup.bounds_proofs import inside
@@ -20,6 +19,7 @@ from texpr.autodiff.forward.tangent import tangent
 from texpr.ir.dtypes import accumulator
 from texpr.ir.expr import Tensor
 from texpr.ir.tensor import Equation, Invoke, Program
+from texpr.support.frozen_dataclass import replace
 
 
 def jvp(program: Program, wrt: Sequence[str] | None = None) -> Program:

@@ -9,7 +9,6 @@ leaves the tensor for a few steps runs over those alone.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
 
@@ -20,6 +19,7 @@ from texpr.ir import build
 from texpr.ir.affine import Linear, linear
 from texpr.ir.expr import Axis, Compare, Expr, Sub, Var, index
 from texpr.ir.traverse import free_variables, substitute
+from texpr.support.frozen_dataclass import replace
 
 FOLDING = ("clamp", "wrap", "reflect")
 

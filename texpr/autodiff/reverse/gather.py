@@ -7,8 +7,6 @@ solved (`invert_index`); where it cannot be solved it gives `dA[e(x)] += ...`.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from texpr.autodiff.core.algebra import choose, convert, is_value, total, zero
 from texpr.autodiff.core.contribution import Contribution
 from texpr.autodiff.core.interval_bounds import at_least, below, without_data
@@ -43,7 +41,7 @@ from texpr.ir.expr import (
 from texpr.ir.tensor import Equation
 from texpr.ir.traverse import children, rewrite, substitute, tensors, variables, walk
 from texpr.support.errors import CheckError
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 
 
 @frozen

@@ -8,7 +8,6 @@ multiplied in vain, and every index is affine.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from itertools import product
 from math import lcm, prod
 
@@ -16,6 +15,7 @@ from texpr.ir import build
 from texpr.ir.affine import Linear, linear
 from texpr.ir.expr import Axis, Compare, Expr, Mod, Node, Read, Reduce, index
 from texpr.ir.traverse import walk
+from texpr.support.frozen_dataclass import replace
 
 MOST = 9
 """Equations of one tensor that are worth having; strides of more are left to remainders."""

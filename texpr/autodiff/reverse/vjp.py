@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -31,6 +30,7 @@ from texpr.ir.expr import Tensor, Var
 from texpr.ir.tensor import Program
 from texpr.ir.traverse import variables, walk
 from texpr.support.errors import CheckError
+from texpr.support.frozen_dataclass import replace
 
 
 def grad(program: Program, wrt: Sequence[str] | None = None, outputs: Sequence[str] | None = None) -> Program:

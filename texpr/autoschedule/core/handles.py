@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from texpr.ir.expr import Tensor
 from texpr.ir.loop import For
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 
 
 @frozen

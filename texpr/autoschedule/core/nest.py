@@ -5,7 +5,6 @@ each loop.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import lru_cache
 
 from texpr.autoschedule.core.cost_model import COSTS
@@ -22,7 +21,7 @@ from texpr.passes.analysis.intervals import interval
 from texpr.passes.loop.simplify_guards import drop_guards
 from texpr.schedule.analysis.access import Access, unclamped
 from texpr.schedule.structure.loops import paths
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 
 
 @frozen

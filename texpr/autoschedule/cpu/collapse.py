@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.collapsible import are_one
 from texpr.autoschedule.core.nest import Nest, boundary_iterations, depends_on_index, extent, find_nests
@@ -12,6 +10,7 @@ from texpr.autoschedule.cpu.elementwise.nontemporal import rows_together
 from texpr.autoschedule.cpu.gemm.collapsed_rows import collapse_small_product
 from texpr.autoschedule.cpu.producer_chains import serves_rows
 from texpr.ir.build import integer
+from texpr.support.frozen_dataclass import replace
 
 
 class CollapsedLoops:

@@ -5,7 +5,6 @@ outermost loops for threads.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from math import prod
 
@@ -28,6 +27,7 @@ from texpr.autoschedule.cpu.finishing.prefetch import insert_prefetch
 from texpr.autoschedule.cpu.parallelize import Group, longest, parallelize
 from texpr.autoschedule.cpu.producer_chains import in_common
 from texpr.ir.loop import For
+from texpr.support.frozen_dataclass import replace
 
 
 def schedule_cpu(builder: ScheduleBuilder, templates: Sequence[Template]) -> None:

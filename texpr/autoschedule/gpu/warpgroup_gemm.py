@@ -17,7 +17,6 @@ Source: Lam, Software Pipelining: An Effective Scheduling Technique for VLIW Mac
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from math import prod
 
@@ -44,7 +43,7 @@ from texpr.ir.traverse import variables, walk
 from texpr.schedule.analysis.access import Access, unclamped
 from texpr.schedule.analysis.occupancy import resident
 from texpr.schedule.structure.tensors import bytes_of
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 
 THREADS = 128
 """Threads of a warpgroup."""

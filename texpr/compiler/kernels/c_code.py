@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from texpr import aot
 from texpr.compiler.kernels.certified import CertifiedLoops, with_requested_options
+from texpr.support.frozen_dataclass import replace
 from texpr.support.late import late
 from texpr.support.once import once
 from texpr.targets import Artifact

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from math import prod
 
 from texpr.compiler.call_checks import (
@@ -26,7 +25,7 @@ from texpr.ir.traverse import variables
 from texpr.passes import specialize
 from texpr.runtime.call.spec import Argument, CallSpec, Check, Computed, DistinctCheck, Extent, RangeCheck
 from texpr.support.errors import CallError
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 
 
 @frozen

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from texpr.compiler import kernel_cache, pass_pipeline
 from texpr.compiler.kernel_cache import Built
@@ -13,6 +12,7 @@ from texpr.compiler.kernels.extern_functions import externs_of
 from texpr.compiler.kernels.prepacking import prepacked_bytes, with_prepacking
 from texpr.compiler.kernels.workspace import is_self_contained, scratch_bytes, with_scratch
 from texpr.ir.loop import Kernel
+from texpr.support.frozen_dataclass import replace
 from texpr.support.options import current
 
 

@@ -8,13 +8,13 @@ the copy, and later calls leave its loops out.
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import replace
 
 from texpr.ir.dtypes import U8
 from texpr.ir.expr import Compare, Const, Read, Tensor, index, plain
 from texpr.ir.loop import If, Kernel, Store
 from texpr.passes.loop.place_buffers import stride_of
 from texpr.schedule.analysis.constant_nests import constant_nests, written
+from texpr.support.frozen_dataclass import replace
 
 DONE = Tensor("prepacked", U8, plain(index(1)))
 """1 once the copies are there."""

@@ -9,7 +9,6 @@ that is free: so they are few, and near again for the next range.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from texpr.ir.build import integer, product
 from texpr.ir.expr import Tensor
@@ -17,6 +16,7 @@ from texpr.ir.loop import Alloc, ExternCall, For, If, Kernel, Stmt
 from texpr.ir.loop_kind import PARALLEL, ScalableVector
 from texpr.ir.traverse import statements
 from texpr.passes.loop.place_buffers import PARTS, fits_stack, stride_of
+from texpr.support.frozen_dataclass import replace
 
 
 def with_scratch(final: Kernel) -> Kernel:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from itertools import chain, count
 from typing import Any, Protocol
 
@@ -28,6 +27,7 @@ from texpr.ir.shapes import Shape, Sizes, bind_sizes, caller_shape, evaluate_siz
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.passes.analysis.substitution import over_tensors
 from texpr.support.errors import CallError
+from texpr.support.frozen_dataclass import replace
 
 DETACH = "constant_of"
 """The operator behind `detach`."""

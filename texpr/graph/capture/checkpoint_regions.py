@@ -5,7 +5,6 @@ need not be kept (activation checkpointing). Griewank and Walther, Algorithm 799
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from math import prod
 
 from texpr.autodiff.cleanup.simplify import reads
@@ -16,7 +15,7 @@ from texpr.graph.capture.symbolic import Symbolic
 from texpr.graph.passes.flatten_calls import shape_of
 from texpr.ir.expr import Tensor
 from texpr.ir.tensor import Equation, Invoke
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 
 Equations = Sequence[Equation | Invoke]
 MUCH_LESS = 4

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from texpr.ir.expr import Tensor
 from texpr.ir.tensor import Equation, Invoke, Program
+from texpr.support.frozen_dataclass import replace
 
 
 def stopped_copy(t: Tensor) -> Tensor:

@@ -5,7 +5,6 @@ variables as they are now.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +19,7 @@ from texpr.ir.dtypes import numpy_dtype
 from texpr.ir.expr import Tensor
 from texpr.runtime.call.kernel_sequence import Parameter
 from texpr.runtime.gpu import HOST
+from texpr.support.frozen_dataclass import replace
 
 
 class Memory:

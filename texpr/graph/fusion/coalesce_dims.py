@@ -12,7 +12,6 @@ order. PyTorch's TensorIterator does so for elements alone.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import TypeAlias
 
 from texpr.ir.build import integer
@@ -21,6 +20,7 @@ from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import children, rewrite, variables, walk
 from texpr.passes.analysis.collapsed_dimensions import Joined
 from texpr.passes.analysis.substitution import folded, over_tensors
+from texpr.support.frozen_dataclass import replace
 
 Places: TypeAlias = "set[tuple[Tensor, int]]"
 """Dimensions of tensors."""

@@ -10,7 +10,6 @@ for it, and it runs once the last of its sources is there.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import prod
 
 from texpr.graph.fusion.kernel_groups import Group
@@ -19,6 +18,7 @@ from texpr.graph.passes.flatten_calls import shape_of
 from texpr.ir.expr import Axis, Expr, Node, Read, Reduce, Tensor, Var, index, plain
 from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import children, equal, rewrite
+from texpr.support.frozen_dataclass import replace
 
 _SIZE, _ELEMENT = Var("n"), Var("i")
 

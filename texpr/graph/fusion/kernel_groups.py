@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from texpr.autodiff.cleanup.simplify import reads
 from texpr.graph.fusion.attention_pattern import find_attentions
@@ -21,6 +21,7 @@ from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import walk
 from texpr.passes.analysis.equation_cycles import in_cycles
 from texpr.passes.analysis.substitution import over_tensors
+from texpr.support.frozen_dataclass import replace
 
 Equations = tuple[Equation | Invoke, ...]
 MOST_EQUATIONS = 12

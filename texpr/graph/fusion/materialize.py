@@ -9,7 +9,7 @@ computed beside what they are functions of.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from texpr.autodiff.cleanup.simplify import in_order, reads
 from texpr.autoschedule.core.cost import operations
@@ -19,6 +19,7 @@ from texpr.ir.build import integer, sub
 from texpr.ir.expr import Axis, Call, Compare, Expr, Node, Read, Reduce, Select, Tensor, Var, index, plain
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import children, equal, rewrite, substitute, walk
+from texpr.support.frozen_dataclass import replace
 
 QUICK = frozenset(
     {

@@ -7,12 +7,12 @@ each time would turn it round for its lanes; so it is turned once, before.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import replace
 
 from texpr.graph.fusion.producer_consumer import Decision, cycles, is_contraction, tensor_bytes
 from texpr.ir.expr import Axis, Expr, Node, Read, Reduce, Tensor, Var, index, plain
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import children, rewrite, walk
+from texpr.support.frozen_dataclass import replace
 
 
 def transpose_recurrence_operands(program: Program) -> tuple[Program, list[Decision]]:

@@ -13,7 +13,6 @@ kept to be read (`Decision`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import replace
 from itertools import count
 from math import prod
 
@@ -28,7 +27,7 @@ from texpr.ir.expr import Axis, Const, Mul, Node, Read, Reduce, Tensor, Var
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import children, equal, free_variables, rewrite, walk
 from texpr.passes.analysis.equation_cycles import in_cycles
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 
 FLOPS_PER_BYTE = 4
 """Operations that take as long as moving a byte to a cache and back."""

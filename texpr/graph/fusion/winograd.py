@@ -10,7 +10,6 @@ their tile (`docs/guide/rounding.md`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
-from dataclasses import replace
 
 from texpr.graph.fusion.kernel_groups import Group, as_program
 from texpr.graph.fusion.producer_consumer import FLOPS_PER_BYTE, Decision, fuse
@@ -23,7 +22,7 @@ from texpr.ir.expr import Const, Expr, Mul, Node, Read, Reduce, Tensor, Var, ind
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import equal, rewrite, walk
 from texpr.passes.analysis.substitution import over_tensors
-from texpr.support.frozen_dataclass import frozen_by_identity
+from texpr.support.frozen_dataclass import frozen_by_identity, replace
 from texpr.targets import find_target
 
 TILES = {3: (4, 2), 5: (2,)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -15,6 +14,7 @@ from texpr.ir.tensor import Program
 from texpr.passes.tensor.batch_axis import Place
 from texpr.passes.tensor.batch_axis import vmap as mapped_program
 from texpr.support.errors import CallError
+from texpr.support.frozen_dataclass import replace
 from texpr.support.spelling import counted
 from texpr.support.suggest import did_you_mean
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from hashlib import sha256
 from typing import Any, NoReturn
 
@@ -22,6 +21,7 @@ from texpr.ir.extern import keep_in_process, register_extern
 from texpr.ir.printing.tensor import show_program
 from texpr.ir.tensor import Program
 from texpr.support.errors import CheckError
+from texpr.support.frozen_dataclass import replace
 
 
 @functools.lru_cache(maxsize=512)

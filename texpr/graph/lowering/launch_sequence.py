@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
 
 from texpr.compiler import CompiledKernel
 from texpr.graph.fusion.coalesce_dims import coalesced
@@ -18,7 +17,7 @@ from texpr.ir.expr import Tensor, Var, index, plain
 from texpr.ir.shapes import bind_sizes
 from texpr.ir.tensor import Invoke, Program
 from texpr.runtime.call.kernel_sequence import SWEPT
-from texpr.support.frozen_dataclass import frozen_by_identity
+from texpr.support.frozen_dataclass import frozen_by_identity, replace
 
 KernelOf = Callable[[Program, Mapping[Var, int], Set[str]], CompiledKernel]
 """The kernel of a program at some sizes, with the names of inputs that have the same values from

@@ -9,7 +9,6 @@ others can be left out by name. `TEXPR_PRINT=after:cse` prints the program after
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -29,7 +28,7 @@ from texpr.ir.tensor import Program
 from texpr.ir.verifier.program import verify_program
 from texpr.passes import desugar, hoist
 from texpr.support.errors import CallError
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 from texpr.support.instrumentation import run_passes
 from texpr.support.late import late, offer_late
 from texpr.support.suggest import did_you_mean

@@ -5,7 +5,6 @@ indices of their readers.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from texpr.autodiff.cleanup.simplify import definitions, in_order, reads
 from texpr.graph.passes.flatten_calls import viewed
@@ -14,6 +13,7 @@ from texpr.ir.expr import Add, Compare, Const, Expr, Max, Node, Read, Tensor, Va
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import equal, rewrite, substitute, tensors
 from texpr.passes.analysis.substitution import with_fresh_variables
+from texpr.support.frozen_dataclass import replace
 
 
 def element_value(equation: Equation, indices: tuple[Expr, ...]) -> Expr:

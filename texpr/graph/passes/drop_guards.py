@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from texpr.ir.affine import linear
 from texpr.ir.build import integer
 from texpr.ir.expr import Axis, Expr, Node, Read, Var
 from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import rewrite, walk
+from texpr.support.frozen_dataclass import replace
 
 Bounds = Mapping[Var, tuple[int, int]]
 """Smallest and largest value of index variables."""

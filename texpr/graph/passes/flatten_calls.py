@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import count
 from math import prod
 from operator import is_
@@ -16,6 +15,7 @@ from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import equal
 from texpr.passes.analysis.substitution import over_tensors
 from texpr.passes.tensor.inline_calls import inline_calls
+from texpr.support.frozen_dataclass import replace
 
 
 def flatten(program: Program) -> Program:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 
@@ -32,6 +31,7 @@ from texpr.ir.expr import (
 from texpr.ir.interpreter.arithmetic import cast, literal_array, load, quiet
 from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import rewrite
+from texpr.support.frozen_dataclass import replace
 
 _OPERATORS = (Add, Sub, Mul, Div, Max, Min)
 """Operators whose result every processor rounds the same way."""

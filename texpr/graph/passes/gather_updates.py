@@ -7,8 +7,6 @@ updates it: `Y[2*u]` and `Y[2*u + 1]` are sums over taps r of one parity each, w
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from texpr.autodiff.cleanup.simplify import is_whole
 from texpr.autodiff.core.algebra import plus, zero
 from texpr.autodiff.core.contribution import Contribution, equation_scope
@@ -21,6 +19,7 @@ from texpr.ir.dtypes import accumulator
 from texpr.ir.expr import Axis, FloorDiv, Guard, Mod, Read, Tensor
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import substitute, tensors, walk
+from texpr.support.frozen_dataclass import replace
 
 
 def gather_updates(program: Program) -> Program:

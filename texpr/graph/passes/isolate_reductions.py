@@ -4,13 +4,12 @@ stayed alone.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from texpr.ir.build import integer
 from texpr.ir.expr import Node, Read, Reduce, Tensor, Var, plain
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import rewrite, walk
 from texpr.passes.analysis.substitution import with_fresh_variables
+from texpr.support.frozen_dataclass import replace
 
 
 def isolate_reductions(program: Program) -> Program:

@@ -11,7 +11,6 @@ reads of T, which provers ask of what they get.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import takewhile
 from typing import TypeVar
 
@@ -22,7 +21,7 @@ from texpr.ir.expr import Compare, Const, Expr, FloorDiv, Max, Min, Node, Read, 
 from texpr.ir.loop import Alloc, Barrier, For, If, Prefetch, Stmt, Store
 from texpr.ir.loop_kind import PARALLEL, SERIAL, UNROLLED, InstructionNest, LoopKind
 from texpr.ir.traverse import rewrite, statements, tensors, variables, walk
-from texpr.support.frozen_dataclass import frozen_by_identity
+from texpr.support.frozen_dataclass import frozen_by_identity, replace
 
 N = TypeVar("N", bound=Node)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypeVar
 
@@ -25,7 +25,7 @@ from texpr.ir.index.digits import COUNT, Run, replaced, runs
 from texpr.ir.loop import For, If, Kernel, Prefetch, Stmt, Store
 from texpr.ir.printing.expr import show
 from texpr.ir.traverse import rewrite, statements, tensors, variables, walk
-from texpr.support.frozen_dataclass import frozen_by_identity
+from texpr.support.frozen_dataclass import frozen_by_identity, replace
 
 N = TypeVar("N", bound=Node)
 

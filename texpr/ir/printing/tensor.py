@@ -7,7 +7,6 @@ A range, shape or dtype is written only where the language's inference would not
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from texpr.ir.build import integer
 from texpr.ir.dtypes import I64, U64, DType
@@ -18,6 +17,7 @@ from texpr.ir.printing.loop import UPDATES
 from texpr.ir.printing.types import RESERVED, type_items, unused
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import equal, variables, walk
+from texpr.support.frozen_dataclass import replace
 
 WIDE = 80  # of a longer head, the outputs go to a line of their own
 

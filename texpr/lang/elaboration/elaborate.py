@@ -5,7 +5,6 @@ inferred, calls instantiated.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from texpr.ir.build import FALSE, TRUE
 from texpr.ir.dtypes import DTYPES, U64, DType, int_range
@@ -36,6 +35,7 @@ from texpr.passes.analysis.substitution import over_tensors
 from texpr.poly import check_program
 from texpr.support.errors import CheckError, ResourceError
 from texpr.support.fixes import Declare, Define, Fix
+from texpr.support.frozen_dataclass import replace
 from texpr.support.source import Span
 
 MAX_CALL_DEPTH = 40

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from texpr.ir.build import integer
 from texpr.ir.expr import Axis, Dim, Expr, Guard, Reduce, Tensor, Var, index
@@ -21,6 +20,7 @@ from texpr.lang.elaboration.typed_values import Value, materialize
 from texpr.lang.syntax import tree
 from texpr.passes.analysis.iteration_ranges import needed_by, nested
 from texpr.support.errors import CheckError
+from texpr.support.frozen_dataclass import replace
 from texpr.support.trampoline import Steps, run
 
 UPDATES = {"=": None, "+=": "add", "*=": "mul", "max=": "max", "min=": "min"}

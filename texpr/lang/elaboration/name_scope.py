@@ -5,7 +5,7 @@ namespace; nothing shadows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import NamedTuple
 
 from texpr.ir.dtypes import DTYPES, DType
@@ -16,7 +16,7 @@ from texpr.lang.syntax import tree
 from texpr.lang.syntax.advice import TYPES
 from texpr.support.errors import CheckError
 from texpr.support.fixes import Fix, Write
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 from texpr.support.source import Span
 from texpr.support.spelling import nearest
 

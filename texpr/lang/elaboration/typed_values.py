@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import operator
-from dataclasses import replace
 from typing import NamedTuple
 
 from texpr.ir import build
@@ -42,6 +41,7 @@ from texpr.lang.syntax import tree
 from texpr.lang.syntax.advice import chosen, compared, converted, words
 from texpr.support.errors import CheckError
 from texpr.support.fixes import Fix
+from texpr.support.frozen_dataclass import replace
 from texpr.support.source import Span
 
 _COMPARISONS = {

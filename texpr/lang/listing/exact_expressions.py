@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from texpr.ir.dtypes import BOOL, F64, I64, DType
 from texpr.ir.expr import (
     Add,
@@ -28,6 +26,7 @@ from texpr.ir.expr import (
 from texpr.ir.interpreter.random import RANDOM
 from texpr.lang.elaboration.typed_values import Arithmetic, Value, literal_at, materialize
 from texpr.lang.syntax import tree
+from texpr.support.frozen_dataclass import replace
 from texpr.support.source import Span
 
 _INTEGERS = {"+": Add, "-": Sub, "*": Mul, "//": FloorDiv, "%": Mod, "max": Max, "min": Min}

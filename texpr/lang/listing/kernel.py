@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
@@ -43,6 +43,7 @@ from texpr.lang.syntax import tree
 from texpr.lang.syntax.characters import as_source
 from texpr.lang.syntax.parser import parse_part
 from texpr.support.errors import CheckError, ParseError
+from texpr.support.frozen_dataclass import replace
 from texpr.support.source import Source, Span
 from texpr.support.trampoline import run
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from texpr.nn.optim.argument_types import Params
 from texpr.nn.optim.line_search import Point, strong_wolfe
 from texpr.nn.optim.optimizer import Optimizer
 from texpr.support.errors import CallError, CheckpointError
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 
 CURVED = 1e-10
 """Least product of a step and the change of the gradient that shows positive curvature."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -15,7 +14,7 @@ from texpr.onnx.onnx_package import library
 from texpr.onnx.validation import check_types
 from texpr.onnx.values import Known
 from texpr.support.errors import CallError
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 
 OLDEST_WRITTEN = 21
 """The version of ONNX's operators since which GroupNormalization has a weight for each channel."""

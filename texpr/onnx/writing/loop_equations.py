@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from texpr.ir.shapes import evaluate_size
 from texpr.ir.tensor import Equation
 from texpr.ir.traverse import rewrite, substitute, tensors, variables, walk
 from texpr.onnx.writing.graph import Inexpressible
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 
 Boxes = Mapping[Var, tuple[int, int]]
 """For each variable its first value, and the one behind its last."""

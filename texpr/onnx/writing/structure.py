@@ -5,7 +5,7 @@ affine, clamped or computed places.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from texpr.onnx.writing.scatter import scattered
 from texpr.onnx.writing.special_functions import SPECIAL
 from texpr.passes.tensor.fix_sizes import specialize
 from texpr.passes.tensor.inline_calls import expand_packs
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 
 _COMBINED = {"add": "Add", "mul": "Mul", "max": "Max", "min": "Min"}
 _FOLDED = {"add": "sum", "mul": "prod", "max": "max", "min": "min"}

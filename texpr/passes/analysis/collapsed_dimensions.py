@@ -9,7 +9,6 @@ begin in one row and end in the next; on the right it does.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from math import prod
 
 from texpr.ir.affine import Linear
@@ -20,7 +19,7 @@ from texpr.ir.loop import Kernel, Prefetch, Store
 from texpr.ir.traverse import rewrite, walk
 from texpr.passes.analysis.row_major import flat_index
 from texpr.passes.analysis.substitution import over_tensors
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 
 
 @frozen

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import TypeVar
 
 from texpr.ir.build import FOLDED, fold
@@ -12,6 +11,7 @@ from texpr.ir.extern import extern_effect
 from texpr.ir.loop import ExternCall, For, Kernel, Prefetch, Stmt, Store
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import children, rewrite, statements, walk, with_children
+from texpr.support.frozen_dataclass import replace
 
 N = TypeVar("N", bound=Node)
 _OF_TENSORS = frozenset({Read, Store, Prefetch, ExternCall, Equation, Invoke, Program, Kernel})

@@ -5,13 +5,13 @@ cannot be computed.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 
 from texpr import poly
 from texpr.ir.expr import Tensor
 from texpr.ir.loop import Alloc, For, If, Kernel, Prefetch, Stmt
 from texpr.ir.traverse import kept_statements
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import replace
 
 
 def drop_hints(kernel: Kernel) -> Kernel:

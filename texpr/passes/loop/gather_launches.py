@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from texpr.ir.build import integer, product
 from texpr.ir.expr import Read, Tensor, Var, index
 from texpr.ir.loop import Alloc, ExternCall, For, Kernel, Stmt, Store, is_block
 from texpr.ir.loop_kind import Block
 from texpr.ir.traverse import statements, walk
+from texpr.support.frozen_dataclass import replace
 
 SMALL = 4096
 """Bytes of a temporary that one block keeps to itself."""

@@ -5,7 +5,6 @@ before them, with the values computed of them alone.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import count
 
 from texpr.ir.build import integer
@@ -13,6 +12,7 @@ from texpr.ir.expr import Call, Const, Expr, Node, Read, Select, Tensor, Var
 from texpr.ir.loop import Alloc, For, If, Kernel, Stmt, Store
 from texpr.ir.loop_kind import SERIAL, VECTOR, InstructionNest, has_lanes
 from texpr.ir.traverse import children, is_plain, rewrite, statements, tensors, variables, walk
+from texpr.support.frozen_dataclass import replace
 
 
 def invariants_first(kernel: Kernel, most: int) -> Kernel:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from texpr.ir.affine import ceiling
 from texpr.ir.build import add, floordiv, minimum, mul, sub
 from texpr.ir.expr import Node, Var, index
@@ -12,6 +10,7 @@ from texpr.ir.loop import For, If, Kernel, Poll, Stmt
 from texpr.ir.loop_kind import PARALLEL, SERIAL, VECTOR, InstructionNest
 from texpr.ir.traverse import rewrite
 from texpr.passes.analysis.substitution import folded
+from texpr.support.frozen_dataclass import replace
 
 # Iterations of the innermost bodies between two polls: well under a millisecond of work even if
 # each calls a slow function on a vector, and some thousand times the cost of a poll. Loops below

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from texpr.ir.build import add, integer
 from texpr.ir.expr import Add, Expr, Max, Min, Mul, Node, Read, Var, index
 from texpr.ir.loop import For, If, Kernel, Prefetch, Stmt, Store
 from texpr.ir.loop_kind import VECTOR
 from texpr.ir.traverse import is_plain, rewrite, variables, walk
 from texpr.passes.analysis.substitution import folded, folded_anew
+from texpr.support.frozen_dataclass import replace
 
 COMBINED = {"add": Add, "mul": Mul, "max": Max, "min": Min}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 
 from texpr import poly
@@ -17,7 +16,7 @@ from texpr.ir.traverse import children, rewrite, statements, walk
 from texpr.passes.analysis.collapsed_dimensions import joined_temporaries, with_joined
 from texpr.passes.analysis.intervals import interval
 from texpr.passes.loop.drop_hints import drop_hints
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 
 STACK_BYTES = 16 * 1024
 """Larger buffers live on the heap."""

@@ -8,7 +8,6 @@ of a product one after the other, what is taken off is summed once before them.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import inf, prod
 
 from texpr.ir.affine import ceiling
@@ -21,7 +20,7 @@ from texpr.ir.loop_kind import SERIAL, UNROLLED, VECTOR, InstructionNest
 from texpr.ir.traverse import rewrite, variables, walk
 from texpr.passes.analysis.match_nest import Match, unify
 from texpr.passes.analysis.substitution import with_fresh_variables
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 
 SIGNED, MIXED = "vpdpbssd", "vpdpbusd"
 OFFSET = 128

@@ -5,7 +5,6 @@ for threads, and of few that ask which.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from texpr.ir.affine import Linear, linear
 from texpr.ir.build import TRUE, integer
@@ -16,6 +15,7 @@ from texpr.ir.loop import For, If, Kernel, Stmt
 from texpr.ir.loop_kind import PARALLEL, SERIAL, UNROLLED
 from texpr.ir.traverse import statements
 from texpr.passes.analysis.substitution import folded, folded_anew
+from texpr.support.frozen_dataclass import replace
 
 MOST_GUARDED_ITERATIONS = 8
 """Iterations of a triangle's last tile, at most, where what each does is all that is written."""

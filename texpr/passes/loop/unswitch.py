@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from texpr.ir.build import negation
 from texpr.ir.expr import Expr, Node
@@ -11,6 +10,7 @@ from texpr.ir.loop import For, If, Kernel, Stmt
 from texpr.ir.loop_kind import SERIAL, VECTOR
 from texpr.ir.traverse import equal, is_plain, rewrite, statements, tensors, variables
 from texpr.passes.analysis.substitution import folded_anew
+from texpr.support.frozen_dataclass import replace
 
 
 def unswitch(kernel: Kernel) -> Kernel:

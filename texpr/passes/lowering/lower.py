@@ -4,7 +4,6 @@ computed before it is read.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 
 from texpr.ir.extern import extern_call
@@ -16,6 +15,7 @@ from texpr.passes.lowering.recurrences import recurrence
 from texpr.passes.tensor.inline_calls import inline_calls
 from texpr.passes.tensor.reduction_passes import desugar, hoist
 from texpr.passes.tensor.short_circuit import lazy_logic
+from texpr.support.frozen_dataclass import replace
 
 
 @lru_cache(maxsize=16)  # asked for by schedules, and by steps that rewrite the equations

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from texpr.ir.affine import Linear, linear, same_value
 from texpr.ir.build import add, compare, conjunction, floordiv, literal, maximum, minimum, mod, select, sub
@@ -18,6 +17,7 @@ from texpr.passes.analysis.intervals import interval
 from texpr.passes.analysis.iteration_ranges import longest, nested
 from texpr.passes.analysis.substitution import folded
 from texpr.passes.tensor.reduction_passes import identity
+from texpr.support.frozen_dataclass import replace
 
 UPDATES = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
 

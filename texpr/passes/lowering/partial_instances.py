@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import gcd
 
 from texpr import poly
@@ -14,7 +13,7 @@ from texpr.ir.tensor import Equation
 from texpr.ir.traverse import variables
 from texpr.passes.analysis.iteration_ranges import nested
 from texpr.passes.analysis.substitution import folded
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 
 
 @frozen

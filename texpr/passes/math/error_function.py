@@ -7,7 +7,6 @@ whose error u^4 makes small.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 from texpr.ir.dtypes import F32, F64
 from texpr.ir.expr import Expr
@@ -26,6 +25,7 @@ from texpr.passes.math.exponential import exp
 from texpr.passes.math.logarithm import log_of_normal, log_parts
 from texpr.passes.math.primitives import DOUBLE, Arithmetic
 from texpr.passes.math.roots import erfc
+from texpr.support.frozen_dataclass import replace
 
 TAIL_START = 4.25
 """Value of -log(1 - x^2) from which on erfinv has another polynomial: of |x| above 0.9928."""

@@ -7,14 +7,13 @@ left far below 0, where 1 + erf cancels, and is NaN at -infinity; here it is -0 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from texpr.ir.dtypes import F32, F64
 from texpr.ir.expr import Expr
 from texpr.passes.math.coefficients import GELU_FAR, GELU_NEAR, ROOT2
 from texpr.passes.math.double_double import Pair, Pairs
 from texpr.passes.math.primitives import DOUBLE, Arithmetic
 from texpr.passes.math.roots import erfc_ratio, less
+from texpr.support.frozen_dataclass import replace
 
 END = 5.6
 """From here on gelu(x) is x in f32."""

@@ -7,7 +7,6 @@ has the extreme of all: the others are not read again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import prod
 
 from texpr.ir.build import add, compare, integer, mul, sub
@@ -31,6 +30,7 @@ from texpr.ir.expr import (
 from texpr.ir.traverse import substitute, variables, walk
 from texpr.passes.analysis.substitution import with_fresh_variables
 from texpr.support.errors import CheckError
+from texpr.support.frozen_dataclass import replace
 
 MANY = 1 << 13
 """Elements from which on they are looked at in blocks."""

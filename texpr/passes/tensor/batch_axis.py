@@ -9,7 +9,6 @@ program (bounds, coverage, no element twice) holds of the other for each example
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 
 from texpr.ir.expr import Axis, Dim, Expr, Node, Read, Tensor, Var, index
@@ -20,7 +19,7 @@ from texpr.ir.traverse import rewrite, tensors, walk
 from texpr.passes.analysis.substitution import over_tensors
 from texpr.passes.tensor.batched_extern import batched_extern, of_one_example
 from texpr.support.errors import CheckError
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 from texpr.support.spelling import counted
 
 Place = int | None

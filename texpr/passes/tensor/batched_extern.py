@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -13,6 +12,7 @@ from texpr.ir.extern import function_of, is_extern, is_native_alone, is_of_rows,
 from texpr.ir.printing.types import unused
 from texpr.ir.tensor import Program
 from texpr.support.errors import CheckError
+from texpr.support.frozen_dataclass import replace
 
 _BATCHED: dict[str, tuple[str, tuple[bool, ...]]] = {}
 """Operators that were made here: the name of the original, and which inputs are mapped."""

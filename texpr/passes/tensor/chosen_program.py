@@ -9,7 +9,6 @@ so that schedules know them; they are sums of zeros then.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from texpr.ir.build import literal
 from texpr.ir.dtypes import BOOL
@@ -36,6 +35,7 @@ from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import walk
 from texpr.passes.analysis.substitution import over_tensors, with_fresh_variables
 from texpr.support.errors import CheckError
+from texpr.support.frozen_dataclass import replace
 
 _PRODUCTS = Add, Sub, Mul, Neg, Cast, Read, Const, Reduce, Axis, Var, Guard
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from texpr.ir.build import TRUE
 from texpr.ir.expr import Tensor, Var, index
 from texpr.ir.tensor import Program
 from texpr.passes.analysis.substitution import folded, over_tensors, resized
+from texpr.support.frozen_dataclass import replace
 
 
 def all_tensors(program: Program) -> tuple[Tensor, ...]:

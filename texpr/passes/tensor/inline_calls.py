@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import reduce
 
 from texpr.ir.build import add, mul, product
@@ -13,6 +12,7 @@ from texpr.ir.interpreter.random import RANDOM
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import rewrite, tensors
 from texpr.passes.analysis.substitution import folded, over_tensors, resized, with_fresh_variables
+from texpr.support.frozen_dataclass import replace
 
 
 def inline_calls(program: Program) -> Program:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from texpr.ir.dtypes import F64, DType
 from texpr.ir.expr import Cast, Expr, Node, Tensor
 from texpr.ir.tensor import Invoke, Program
 from texpr.ir.traverse import rewrite
 from texpr.passes.analysis.substitution import over_tensors
 from texpr.passes.tensor.fix_sizes import all_tensors
+from texpr.support.frozen_dataclass import replace
 
 
 def widened(program: Program) -> Program:

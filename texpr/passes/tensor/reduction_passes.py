@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
 from functools import cache, partial
 
 from texpr import poly
@@ -45,6 +44,7 @@ from texpr.passes.analysis.iteration_ranges import longest, needed_by
 from texpr.passes.analysis.substitution import with_fresh_variables
 from texpr.passes.tensor.argmax import first_place, index_of
 from texpr.support.errors import CheckError
+from texpr.support.frozen_dataclass import replace
 from texpr.support.trampoline import Steps, run
 
 Circle = Callable[[], frozenset[Tensor]]

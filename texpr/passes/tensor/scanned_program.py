@@ -9,7 +9,6 @@ order is proven, they are scheduled and differentiated, and nothing is written o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from texpr.ir.build import add, sub
 from texpr.ir.expr import Axis, Dim, Expr, Node, Read, Tensor, Var, index
@@ -19,6 +18,7 @@ from texpr.ir.traverse import rewrite
 from texpr.passes.tensor.batch_axis import vmap
 from texpr.passes.tensor.fix_sizes import specialize
 from texpr.support.errors import CheckError
+from texpr.support.frozen_dataclass import replace
 
 Row = Callable[[Expr], Expr]
 

@@ -5,7 +5,6 @@ where that side may read outside.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from texpr.ir.affine import same_value
 from texpr.ir.build import FALSE, TRUE, integer
@@ -13,6 +12,7 @@ from texpr.ir.dtypes import BOOL
 from texpr.ir.expr import And, Axis, Expr, Node, Or, Read, Reduce, Select, Var
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import rewrite, walk
+from texpr.support.frozen_dataclass import replace
 
 
 def lazy_logic(program: Program) -> Program:

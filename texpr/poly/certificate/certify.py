@@ -5,7 +5,7 @@ they round otherwise.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from html import escape
 
 import islpy as isl
@@ -52,7 +52,7 @@ from texpr.poly.certificate.engine.write_back import remove_write_back
 from texpr.poly.certificate.rewrites.registry import derive, sentences
 from texpr.poly.constraints.solver import OutOfQuota, run_within_quota
 from texpr.support.errors import CertificateError
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 
 MEANINGS = {
     "values": "every store computes its instance of its equation, from the right elements",

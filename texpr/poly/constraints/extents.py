@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from functools import reduce
 
 from texpr.ir.affine import Linear
@@ -21,6 +20,7 @@ from texpr.poly.constraints.linear_forms import (
     variable,
 )
 from texpr.poly.constraints.solver import OutOfQuota, Question, Region, Row, System, run_within_quota
+from texpr.support.frozen_dataclass import replace
 
 
 def extent_of(value: Expr, conditions: Sequence[Expr], free: Collection[Var]) -> tuple[Expr, Expr] | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import reduce
 from itertools import product, takewhile
 
@@ -28,7 +27,7 @@ from texpr.poly.constraints.linear_forms import (
 )
 from texpr.poly.constraints.solver import Assumptions
 from texpr.support.errors import ScheduleError
-from texpr.support.frozen_dataclass import frozen_by_identity
+from texpr.support.frozen_dataclass import frozen_by_identity, replace
 
 
 @frozen_by_identity

@@ -10,7 +10,6 @@ and its lexicographic minimum the example shown to the user.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from itertools import product
 
@@ -38,7 +37,7 @@ from texpr.poly.dependence.kernel_model import (
 from texpr.poly.dependence.reversed_pairs import ReversedPairs
 from texpr.poly.dependence.value_flow import mentions
 from texpr.support.errors import ScheduleError
-from texpr.support.frozen_dataclass import frozen, frozen_by_identity
+from texpr.support.frozen_dataclass import frozen, frozen_by_identity, replace
 from texpr.support.unread import is_unread
 
 SOURCE, SINK, NEW_SOURCE, NEW_SINK = 1, 2, 3, 4

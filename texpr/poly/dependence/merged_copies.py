@@ -16,14 +16,14 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from itertools import combinations, groupby
 
 from texpr.ir.loop import For
 from texpr.poly.constraints.linear_forms import Conjunction, Constraint, Form, Key, Unknown, variable
 from texpr.poly.constraints.solver import Question, Row, merge_cases
 from texpr.poly.dependence.kernel_model import Access, Nest, Statement
-from texpr.support.frozen_dataclass import frozen_by_identity
+from texpr.support.frozen_dataclass import frozen_by_identity, replace
 
 FIRST, NEXT = 1, 2
 

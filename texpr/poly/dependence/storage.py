@@ -5,7 +5,6 @@ after the other?
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import product
 from typing import TypeVar
 
@@ -20,7 +19,7 @@ from texpr.poly.dependence.last_writer import writer_instance
 from texpr.poly.dependence.merged_copies import merge_copies
 from texpr.poly.dependence.value_flow import mentions, parameters
 from texpr.support.errors import ScheduleError
-from texpr.support.frozen_dataclass import frozen, frozen_by_identity
+from texpr.support.frozen_dataclass import frozen, frozen_by_identity, replace
 
 READ, CLOBBER, WRITE = 1, 2, 3
 

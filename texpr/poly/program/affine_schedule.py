@@ -13,7 +13,6 @@ tried first, then sums of them, then what isl's scheduler proposes; all are prov
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import islice, product
 
 from texpr.ir.affine import Linear
@@ -24,7 +23,7 @@ from texpr.poly.constraints.linear_forms import Form, Key, variable
 from texpr.poly.constraints.solver import OutOfQuota, Question, System, proposed_times, run_within_quota
 from texpr.poly.program.claims import EquationDomain, ProgramProof
 from texpr.poly.program.single_assignment import Element, elements, writes
-from texpr.support.frozen_dataclass import frozen, frozen_by_identity
+from texpr.support.frozen_dataclass import frozen, frozen_by_identity, replace
 
 SOURCE, SINK = 1, 2
 """The copies of variables in a question: the instance that is needed, and the one that needs it."""

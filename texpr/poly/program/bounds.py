@@ -5,7 +5,6 @@ reductions without a neutral element are not empty.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 
 from texpr.ir.affine import same_value
@@ -23,7 +22,7 @@ from texpr.poly.constraints.solver import OutOfQuota, Region, run_within_quota
 from texpr.poly.program.claims import EquationDomain, Example, ProgramProof, telling
 from texpr.support.errors import CheckError
 from texpr.support.fixes import Declare, Fix, Rename, Write, require
-from texpr.support.frozen_dataclass import frozen_by_identity
+from texpr.support.frozen_dataclass import frozen_by_identity, replace
 from texpr.support.source import Span
 
 

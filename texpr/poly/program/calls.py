@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from texpr.ir.affine import linear, same_value
 from texpr.ir.build import compare, conjunction, disjunction, fold, product, sub
@@ -15,6 +14,7 @@ from texpr.ir.traverse import rewrite, substitute, variables
 from texpr.poly.program.claims import Example, ProgramProof
 from texpr.support.errors import CheckError
 from texpr.support.fixes import Declare, Fix, require
+from texpr.support.frozen_dataclass import replace
 
 
 def check_call(

@@ -7,7 +7,6 @@ A refutation is a circle of reads that comes back to the same element.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import islice, product
 
 from texpr.ir.expr import Read, Tensor
@@ -19,7 +18,7 @@ from texpr.poly.program.affine_schedule import order_of_places
 from texpr.poly.program.claims import EquationDomain, Example, ProgramProof, telling
 from texpr.poly.program.single_assignment import Element, elements, writes
 from texpr.support.errors import CheckError
-from texpr.support.frozen_dataclass import frozen_by_identity
+from texpr.support.frozen_dataclass import frozen_by_identity, replace
 
 ATTEMPTS = 256
 """Cycles of each length that are tried."""

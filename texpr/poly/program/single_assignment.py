@@ -5,7 +5,6 @@ at most once and where it is read.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import combinations_with_replacement
 
@@ -36,6 +35,7 @@ from texpr.poly.program.claims import EquationDomain, Example, ProgramProof, tel
 from texpr.poly.program.definition_blocks import defines_each_once
 from texpr.support.errors import CheckError
 from texpr.support.fixes import Define, Fix
+from texpr.support.frozen_dataclass import replace
 
 Element = tuple[Conjunction, tuple[Form, ...]]
 """A condition and the indices of the element it touches."""

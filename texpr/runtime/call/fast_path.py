@@ -11,7 +11,6 @@ import ctypes
 import sys
 from collections import namedtuple
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import lru_cache
 from keyword import iskeyword
 from struct import pack
@@ -25,6 +24,7 @@ from texpr.runtime.call.slow_path import SlowCall
 from texpr.runtime.call.spec import CallSpec, DistinctCheck, Form, RangeCheck
 from texpr.runtime.native import native_library
 from texpr.support.errors import ResourceError
+from texpr.support.frozen_dataclass import replace
 
 FASTCALL, _KEYWORDS, NO_ARGUMENTS = 0x0080, 0x0002, 0x0004
 _OUT = sys.intern("out")

@@ -5,7 +5,6 @@ same memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -15,7 +14,7 @@ from texpr.runtime.call import value_checks
 from texpr.runtime.call.fast_path import make_function, make_runner
 from texpr.runtime.call.spec import Argument, CallSpec
 from texpr.runtime.native import native_library
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 from texpr.support.shaped import ShapedMemory
 
 _NO_SIZES = np.empty(0, np.int64)

@@ -5,7 +5,6 @@ when it is marked and whenever a step moves it.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 
 from texpr import poly
 from texpr.ir.expr import Tensor, Var
@@ -15,6 +14,7 @@ from texpr.ir.store_kind import ATOMIC
 from texpr.ir.traverse import variables
 from texpr.schedule.legality.refusal import refused
 from texpr.schedule.structure.loops import all_loops, loops_around, private_temporaries, replace_loops, stores
+from texpr.support.frozen_dataclass import replace
 
 
 def check_independent(

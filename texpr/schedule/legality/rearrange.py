@@ -5,7 +5,6 @@ works on, and how it becomes a kernel.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from itertools import takewhile
 
 from texpr import poly
@@ -17,7 +16,7 @@ from texpr.schedule.legality.independence import check_moved
 from texpr.schedule.legality.refusal import refused
 from texpr.schedule.structure.loops import paths, stores
 from texpr.schedule.structure.statement_tree import Leaf, regrouped
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 
 
 @frozen

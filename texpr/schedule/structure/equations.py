@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from texpr.ir.expr import Axis, Expr, Node, Reduce
 from texpr.ir.loop import For, Kernel
@@ -16,6 +15,7 @@ from texpr.passes.tensor.short_circuit import lazy_logic
 from texpr.schedule.structure.loops import stores
 from texpr.schedule.structure.tensors import find_tensor
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import replace
 
 
 def equations_of(kernel: Kernel, step: str) -> Program:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 from functools import lru_cache
 
@@ -15,6 +14,7 @@ from texpr.ir.printing.loop import source_kernel
 from texpr.ir.printing.types import RESERVED, unused
 from texpr.ir.traverse import kept_statements, tensors, users, walk
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import replace
 from texpr.support.source import Source, Span
 from texpr.support.unread import is_unread
 

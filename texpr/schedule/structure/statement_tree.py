@@ -5,7 +5,7 @@ stands in.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from itertools import takewhile
 
 from texpr.ir.build import integer
@@ -13,7 +13,7 @@ from texpr.ir.expr import Expr, FloorDiv, Mod, Read, Var
 from texpr.ir.loop import For, If, Stmt, Store
 from texpr.ir.traverse import equal, substitute, tensors, variables, walk
 from texpr.passes.analysis.substitution import folded
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 
 
 @frozen

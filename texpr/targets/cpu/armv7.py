@@ -4,7 +4,6 @@ are 0 in its vectors of f32.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import gcd
 
 from texpr.ir.affine import Linear, ceiling, linear
@@ -33,6 +32,7 @@ from texpr.ir.loop import For, Kernel, Prefetch, Stmt
 from texpr.ir.machine import Machine
 from texpr.passes.analysis.intervals import Ranges, interval
 from texpr.passes.analysis.row_major import flat_index
+from texpr.support.frozen_dataclass import replace
 from texpr.targets.common.instruction_names import transposes
 from texpr.targets.common.qemu import in_qemu
 from texpr.targets.common.records import Launch, Target

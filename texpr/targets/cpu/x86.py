@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from texpr.ir.loop import Kernel
 from texpr.ir.machine import Machine
 from texpr.runtime import host
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 from texpr.support.late import late
 from texpr.targets.common.instruction_names import TILE_INSTRUCTIONS, TILE_REGISTERS, transposes
 from texpr.targets.common.qemu import in_qemu

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from texpr.ir.expr import Expr, FloorDiv, Mod, Read, Select, Tensor, Var
 from texpr.ir.loop import Alloc, For, If, Kernel, Poll, Prefetch, Stmt, Store
 from texpr.ir.loop_kind import VECTOR, Parallel, Serial, Vector
 from texpr.ir.traverse import children, equal, statements, variables, walk
 from texpr.passes.analysis.row_major import flat_index
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 
 FEW_STORES = 32
 """Stores to one tensor in a loop that are compared with each other at most."""

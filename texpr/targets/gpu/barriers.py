@@ -10,7 +10,7 @@ threads alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from math import gcd
 
@@ -21,7 +21,7 @@ from texpr.ir.expr import Axis, Compare, Const, Expr, Node, Read, Tensor, Var, i
 from texpr.ir.loop import Alloc, Stmt, Store
 from texpr.ir.store_kind import ATOMIC
 from texpr.ir.traverse import children, statements, substitute, variables, walk
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 
 WARP = 32
 MANY = 16

@@ -7,7 +7,6 @@ Source: PTX ISA 8.0, 9.7.12.3 (barrier.cluster), 9.7.8.24.9 (cp.async.bulk.tenso
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import replace
 from itertools import product as places
 from math import prod
 
@@ -18,6 +17,7 @@ from texpr.ir.loop_kind import Cluster
 from texpr.ir.traverse import children
 from texpr.passes.analysis.bulk_boxes import Box
 from texpr.support.errors import CompileError
+from texpr.support.frozen_dataclass import replace
 from texpr.targets.emit.function import Value
 from texpr.targets.gpu.emission_context import GpuContext
 from texpr.targets.gpu.geometry import AXES, is_warp

@@ -5,7 +5,6 @@ further.
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from dataclasses import replace
 from math import prod
 
 from texpr.ir.build import integer
@@ -16,6 +15,7 @@ from texpr.ir.loop_kind import Cluster
 from texpr.ir.machine import Machine, Multiprocessor
 from texpr.ir.traverse import statements
 from texpr.support.errors import CompileError
+from texpr.support.frozen_dataclass import replace
 from texpr.targets.common.records import Launch, Target, TensorMap, symbol_of
 from texpr.targets.emit.function import Value
 from texpr.targets.gpu import warpgroup_instructions

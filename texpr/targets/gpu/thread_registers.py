@@ -11,7 +11,6 @@ Instructions that a warp runs say which lane holds which elements.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import replace
 from itertools import product as pairs
 from math import gcd
 
@@ -26,7 +25,7 @@ from texpr.ir.loop_kind import InstructionNest
 from texpr.ir.traverse import children, equal, rewrite, statements, substitute, variables, walk
 from texpr.passes.analysis.match_nest import instance
 from texpr.support.errors import CompileError
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 from texpr.targets.gpu.geometry import AXES, Geometry
 from texpr.targets.gpu.warpgroup_instructions import axes_of, fragment_layout
 

@@ -4,8 +4,6 @@ differ between lanes.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import Const, Expr, Tensor, index
 from texpr.ir.loop import For, If, Prefetch, Stmt, Store, is_bulk
@@ -13,6 +11,7 @@ from texpr.ir.loop_kind import VECTOR
 from texpr.ir.store_kind import ASYNCHRONOUS, ATOMIC, PLAIN
 from texpr.ir.traverse import rewrite, variables
 from texpr.passes.analysis.substitution import folded, folded_anew
+from texpr.support.frozen_dataclass import replace
 from texpr.targets.emit.function import Value, constant
 from texpr.targets.gpu.addressing import LOCAL
 from texpr.targets.gpu.async_copies import emit_async_copy, is_uniform

@@ -7,7 +7,6 @@ from __future__ import annotations
 import re
 import traceback
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -18,6 +17,7 @@ from texpr.compiler.schedule import Schedule, schedule
 from texpr.ir.verifier.program import verify_kernel
 from texpr.schedule.analysis.annotations import UNSCHEDULED
 from texpr.support.errors import Error
+from texpr.support.frozen_dataclass import replace
 from texpr.support.options import options
 from texpr.targets import find_target
 from texpr.tools.fuzz.cases import Case, drawn_operator, parse_case

@@ -5,7 +5,6 @@ and now and then from nowhere.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from inspect import Parameter
 from random import Random
 
@@ -17,6 +16,7 @@ from texpr.ir.traverse import variables, walk
 from texpr.schedule.script.script import Step
 from texpr.schedule.steps.registry import rules
 from texpr.schedule.structure.loops import all_loops, loop_names, paths, shortest, stores
+from texpr.support.frozen_dataclass import replace
 
 _OFTEN = (
     "split",

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import product
 from random import Random
 from time import process_time
@@ -37,6 +37,7 @@ from texpr.schedule.legality.replay import random_inputs
 from texpr.schedule.script.script import Step
 from texpr.schedule.structure.loops import all_loops
 from texpr.support.errors import CallError, CompileError, Error, ResourceError, ScheduleError
+from texpr.support.frozen_dataclass import replace
 from texpr.support.options import options
 from texpr.tools.fuzz.cases import Case, Choose
 from texpr.tools.fuzz.instances import TooLarge

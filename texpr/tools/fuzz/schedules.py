@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
+from texpr.support.frozen_dataclass import replace
 from texpr.tools.fuzz.cases import Case, drawn_operator, drawn_steps, parse_case
 from texpr.tools.fuzz.part import Part, alone, batched, file_name
 from texpr.tools.fuzz.schedule_trial import Report, examine

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from time import monotonic
 from typing import TypeVar
 
 from texpr.schedule.script.script import Step
+from texpr.support.frozen_dataclass import replace
 from texpr.tools.fuzz.cases import Case
 from texpr.tools.fuzz.texts import TOKEN
 

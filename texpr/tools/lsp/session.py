@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from os.path import normpath
 
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 from texpr.tools.lsp.diagnostics import Edit, Finding, Related, diagnose, differences
 from texpr.tools.lsp.documents import Document, View
 from texpr.tools.lsp.formatting import formatted

@@ -14,8 +14,6 @@ Memory Computers, SIAM 1991.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.handles import LoopHandle, handles
 from texpr.autoschedule.core.nest import Nest, extent
@@ -26,7 +24,7 @@ from texpr.ir.build import sub
 from texpr.ir.loop import For
 from texpr.passes.analysis.iteration_ranges import largest
 from texpr.schedule.structure.loops import free_name
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 
 
 @frozen

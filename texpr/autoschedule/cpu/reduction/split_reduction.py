@@ -8,7 +8,6 @@ A sum that is too long for so many parts is added in rounds: no sum keeps more o
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from math import prod
 
@@ -20,6 +19,7 @@ from texpr.autoschedule.core.template import NO_REDUCTION, NoMatch, Rewritten, S
 from texpr.autoschedule.cpu.reduction.reduction_costs import REDUCTION_COSTS
 from texpr.ir.loop import For
 from texpr.schedule.structure.loops import free_name
+from texpr.support.frozen_dataclass import replace
 
 
 class SplitReduction:

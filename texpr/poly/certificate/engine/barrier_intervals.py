@@ -10,13 +10,12 @@ stands between two barriers does not meet: that is asked of the kernel as it is.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from texpr.ir.expr import Node, Read, Var, plain
 from texpr.ir.loop import Alloc, Barrier, For, If, Kernel, Stmt, Store
 from texpr.ir.loop_kind import Thread
 from texpr.ir.traverse import rewrite, statements, substitute, variables, walk
 from texpr.poly.certificate.engine.obligations import Refuted
+from texpr.support.frozen_dataclass import replace
 
 
 def split_at_barriers(kernel: Kernel) -> tuple[Kernel, dict[Store, Store]]:

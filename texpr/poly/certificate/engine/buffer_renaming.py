@@ -12,7 +12,6 @@ proven of it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import islpy as isl
 
@@ -35,7 +34,7 @@ from texpr.poly.certificate.engine.program_semantics import Total, at_instance
 from texpr.poly.certificate.engine.reductions import folds_instances
 from texpr.poly.certificate.engine.reindexing import Invariant, reindex
 from texpr.poly.certificate.engine.statement_extraction import Buffer, Nest, Statement, as_written, extract
-from texpr.support.frozen_dataclass import frozen_by_identity
+from texpr.support.frozen_dataclass import frozen_by_identity, replace
 
 _SET, _IN = isl.dim_type.set, isl.dim_type.in_
 Version = tuple[Expr, ...]

@@ -4,13 +4,12 @@ kernel without them computes the same.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from texpr.ir.expr import Node
 from texpr.ir.loop import For, If, Kernel, Store
 from texpr.ir.traverse import rewrite
 from texpr.poly.certificate.engine.obligations import Proof
 from texpr.poly.certificate.engine.statement_extraction import extract
+from texpr.support.frozen_dataclass import replace
 
 
 def remove_dead_statements(proof: Proof) -> Proof | None:

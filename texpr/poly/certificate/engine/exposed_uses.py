@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import reduce
 
 import islpy as isl
@@ -23,6 +22,7 @@ from texpr.poly.certificate.engine.instance_pairs import (
 from texpr.poly.certificate.engine.isl_frame import Frame, structurally_equal
 from texpr.poly.certificate.engine.obligations import conjuncts
 from texpr.poly.certificate.engine.statement_extraction import Statement, reads
+from texpr.support.frozen_dataclass import replace
 
 _SET = isl.dim_type.set
 

@@ -10,13 +10,13 @@ on the left.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from texpr.ir.expr import Node, Read, Tensor
 from texpr.ir.loop import Alloc, For, If, Kernel
 from texpr.ir.traverse import rewrite, walk
 from texpr.poly.certificate.engine.obligations import Proof
 from texpr.poly.certificate.engine.statement_extraction import Nest, Statement, expressions, extract
+from texpr.support.frozen_dataclass import replace
 
 
 def privatize_buffers(proof: Proof) -> Proof | None:

@@ -5,7 +5,6 @@ are terms of their own.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -14,7 +13,7 @@ from texpr.ir.dtypes import DType, int_range
 from texpr.ir.expr import Axis, Const, Expr, Guard, Node, Read, Reduce, Tensor, Var, index
 from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import rewrite, tensors, walk
-from texpr.support.frozen_dataclass import frozen_by_identity, node
+from texpr.support.frozen_dataclass import frozen_by_identity, node, replace
 
 UPDATES = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
 

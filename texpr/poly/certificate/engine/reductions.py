@@ -5,7 +5,6 @@ is used; and in which order.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import islpy as isl
 
@@ -41,6 +40,7 @@ from texpr.poly.certificate.engine.statement_extraction import (
     partials_merged_by,
 )
 from texpr.poly.certificate.engine.value_tracing import Tracer
+from texpr.support.frozen_dataclass import replace
 
 
 class Reductions:

@@ -5,7 +5,6 @@ and remainders put together.
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import replace
 
 from texpr.ir.affine import Linear, linear
 from texpr.ir.build import add, mul
@@ -14,6 +13,7 @@ from texpr.ir.expr import Const, Expr, FloorDiv, Mod, Read, Select, Sub, Tensor,
 from texpr.ir.traverse import children, variables, walk, with_children
 from texpr.poly.certificate.engine.isl_frame import structurally_equal
 from texpr.poly.certificate.engine.program_semantics import Total
+from texpr.support.frozen_dataclass import replace
 
 Invariant = Set[Var | Tensor]
 """Variables, and tensors, that are the same for all instances in question."""

@@ -5,7 +5,6 @@ node by node.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from texpr.ir.affine import Linear, linear
 from texpr.ir.build import negation
@@ -37,6 +36,7 @@ from texpr.poly.certificate.engine.statement_extraction import (
 )
 from texpr.poly.certificate.engine.value_tracing import Tracer, program_call
 from texpr.poly.certificate.engine.zero_terms import adds_nothing
+from texpr.support.frozen_dataclass import replace
 
 _Goal = tuple[Expr, Expr, Context]
 

@@ -5,7 +5,6 @@ came through.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
 import islpy as isl
 
@@ -47,6 +46,7 @@ from texpr.poly.certificate.engine.undefined_reads import (
     is_part_of_value,
     may_copy_undefined,
 )
+from texpr.support.frozen_dataclass import replace
 
 UseCheck = Callable[[Buffer, Access], None]
 

@@ -17,7 +17,6 @@ instance of an equation: reads are traced through other copies anyway (`value_tr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import product, takewhile
 
 import islpy as isl
@@ -33,7 +32,7 @@ from texpr.poly.certificate.engine.isl_frame import Parameters, structurally_equ
 from texpr.poly.certificate.engine.program_semantics import index_in_bounds
 from texpr.poly.certificate.engine.reindexing import Invariant, recombine_quotients, reindex
 from texpr.poly.certificate.engine.statement_extraction import Buffer, Nest, Statement, as_written, reads
-from texpr.support.frozen_dataclass import frozen_by_identity
+from texpr.support.frozen_dataclass import frozen_by_identity, replace
 
 Uses = dict[Tensor, list[tuple[Statement, Read]]]
 

@@ -5,14 +5,13 @@ loops implement.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 
 import islpy as isl
 
 from texpr.ir.expr import Cast, Expr, Mul
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.poly.certificate.engine.isl_frame import Parameters
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 
 
 @frozen

@@ -11,7 +11,6 @@ finite, which changes no sum that starts at 0. Nothing here is shared with the s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import islpy as isl
 
@@ -22,6 +21,7 @@ from texpr.ir.traverse import equal, rewrite, walk
 from texpr.poly.certificate.engine.isl_frame import Frame, Parameters
 from texpr.poly.certificate.engine.obligations import Refuted, conjuncts
 from texpr.poly.certificate.rewrites.derivation import Derivation, factors_of_floats
+from texpr.support.frozen_dataclass import replace
 
 
 def check(derivation: Derivation) -> tuple[Derivation, list[str]]:

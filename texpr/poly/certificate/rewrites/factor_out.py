@@ -14,7 +14,6 @@ steps.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from texpr.ir.affine import linear
 from texpr.ir.build import add, compare, conjunction
@@ -24,7 +23,7 @@ from texpr.ir.tensor import Equation, Invoke
 from texpr.ir.traverse import children, equal, rewrite, substitute, walk
 from texpr.poly.certificate.engine.obligations import conjuncts
 from texpr.poly.certificate.rewrites.derivation import Derivation, with_counterparts
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 
 LAW = "sum(a * b) = sum(a) * b"
 

@@ -11,13 +11,12 @@ the step.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from texpr.ir.build import conjunction
 from texpr.ir.expr import Const, Expr, Node, Read, Reduce, Select, Tensor, Var
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import rewrite, substitute, walk
 from texpr.poly.certificate.rewrites.derivation import Derivation, factors_of_floats
+from texpr.support.frozen_dataclass import replace
 
 
 def check(derivation: Derivation) -> tuple[Derivation, list[str]]:

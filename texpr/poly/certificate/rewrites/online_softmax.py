@@ -19,7 +19,6 @@ number, and so is the specified sum. The law holds of numbers: floats are rounde
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import inf
 
 import islpy as isl
@@ -50,7 +49,7 @@ from texpr.ir.traverse import children, equal, rewrite, substitute, variables, w
 from texpr.poly.certificate.engine.isl_frame import Frame, Parameters, same_operation, structurally_equal
 from texpr.poly.certificate.engine.obligations import Refuted, conjuncts
 from texpr.poly.certificate.rewrites.derivation import Derivation
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 
 LAW = "exp(a - m) * exp(m - n) = exp(a - n)"
 

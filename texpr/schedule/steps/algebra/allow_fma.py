@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from texpr.ir.loop import Kernel
 from texpr.schedule.steps.registry import step
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import replace
 
 FMA_OF = ("all", "sums")
 

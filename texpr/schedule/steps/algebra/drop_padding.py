@@ -9,7 +9,6 @@ from the new ones (`poly.certificate.rewrites.drop_padding`).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from texpr.ir.build import compare, conjunction, conjuncts
 from texpr.ir.expr import Axis, Cast, Const, Expr, Mul, Read, Reduce, Var, index
@@ -24,6 +23,7 @@ from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.equations import equations_of, reduction_along
 from texpr.schedule.structure.loops import find_loops, shortest, span_of
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import replace
 
 
 @step("trim")

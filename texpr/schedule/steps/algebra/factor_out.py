@@ -9,7 +9,6 @@ equations. The certificate derives the old equations from the new ones
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from texpr.ir.build import compare, conjunction, conjuncts
 from texpr.ir.expr import Expr, Mul, Node, Read, Reduce, Tensor, Var
@@ -24,6 +23,7 @@ from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.equations import equations_of, reduction_along
 from texpr.schedule.structure.loops import find_loops, shortest, span_of
 from texpr.support.errors import CheckError, ScheduleError
+from texpr.support.frozen_dataclass import replace
 from texpr.support.source import Span
 
 STEP = "factor_out"

@@ -8,7 +8,6 @@ the new ones (`poly.certificate.rewrites.mask_to_zero`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from texpr.ir.affine import linear
 from texpr.ir.build import compare, conjunction, conjuncts, literal, select, sub
@@ -23,6 +22,7 @@ from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.equations import equations_of
 from texpr.schedule.structure.tensors import find_tensor
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import replace
 
 STEP = "mask_to_zero"
 

@@ -9,7 +9,7 @@ certificate derives the old ones from the new ones (`poly.certificate.rewrites.o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 
 from texpr.ir.affine import Linear, linear, same_value
@@ -50,7 +50,7 @@ from texpr.poly import always
 from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.equations import equations_of
 from texpr.support.errors import ScheduleError
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 
 MOST_OF_F16 = 65504
 """The largest finite float of 16 bits."""

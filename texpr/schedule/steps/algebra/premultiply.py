@@ -8,7 +8,6 @@ The certificate derives the old equations from the new ones
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from texpr.ir.expr import Axis, Expr, Mul, Read, Reduce, Tensor, Var, plain
 from texpr.ir.loop import For, Kernel
@@ -24,6 +23,7 @@ from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.equations import equations_of
 from texpr.schedule.structure.loops import find_loops, shortest, span_of
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import replace
 
 STEP = "premultiply"
 

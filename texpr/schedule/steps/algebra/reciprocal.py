@@ -8,7 +8,6 @@ equations from the new ones (`poly.certificate.rewrites.reciprocal`).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from texpr.ir.build import compare, conjunction, integer
 from texpr.ir.expr import Axis, Const, Div, Expr, Mul, Node, Read, Reduce, Select, Tensor, Var, plain
@@ -26,6 +25,7 @@ from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.equations import equations_of
 from texpr.schedule.structure.tensors import find_tensor
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import replace
 
 STEP = "reciprocal"
 

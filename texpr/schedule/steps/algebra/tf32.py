@@ -7,8 +7,6 @@ names the sums.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from texpr.ir.expr import Var
 from texpr.ir.identities import rounded_factors
 from texpr.ir.loop import Kernel
@@ -19,6 +17,7 @@ from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.equations import equations_of, reduction_along
 from texpr.schedule.structure.loops import find_loops, span_of
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import replace
 
 STEP = "tf32"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from texpr import poly
@@ -28,6 +27,7 @@ from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import find_loops, loops_around, replace_loops, span_of
 from texpr.schedule.structure.tensors import find_tensor
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import replace
 
 
 @step(order_of_sums="kept")

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from math import gcd
 
 from texpr import poly
@@ -32,7 +31,7 @@ from texpr.passes.lowering.naive_nest import guarded
 from texpr.schedule.structure.loops import find_loops, loops_around, paths, replace_loops, span_of, stores
 from texpr.schedule.structure.tensors import unused_name
 from texpr.support.errors import ScheduleError
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 
 
 @frozen

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 from texpr import poly
 from texpr.ir.affine import Linear, ceiling
@@ -20,7 +19,7 @@ from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import stores
 from texpr.schedule.structure.tensors import find_temporary
 from texpr.support.errors import ScheduleError
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 
 LARGEST = 1 << 20
 _ITEM = re.compile(r"([A-Za-z_]\w*)(?:([/%])([1-9][0-9]{0,6}))?$")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from texpr.ir.affine import linear
 from texpr.ir.build import add, floordiv
 from texpr.ir.expr import index, plain
@@ -12,6 +10,7 @@ from texpr.schedule.steps.buffers.layout import LARGEST, is_number, moved, times
 from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.tensors import find_temporary
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import replace
 
 
 @step(order_of_sums="kept")

@@ -4,14 +4,13 @@ different banks.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from texpr.ir.loop import Kernel
 from texpr.ir.swizzle import Swizzle
 from texpr.passes.analysis.substitution import over_tensors
 from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.tensors import find_temporary
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import replace
 
 LARGEST = 1 << 20
 

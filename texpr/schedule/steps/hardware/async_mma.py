@@ -5,7 +5,6 @@ them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from texpr.ir.expr import Node, Var
 from texpr.ir.instructions import INSTRUCTIONS
@@ -29,6 +28,7 @@ from texpr.schedule.steps.placement.producer import replaced
 from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import find_loops, path_to, qualified, span_of
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import replace
 
 MOST_GROUPS = 7
 

@@ -4,7 +4,6 @@ threads go on.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TypeGuard
 
 from texpr.ir.build import add, floordiv, integer, mod, select
@@ -19,6 +18,7 @@ from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.indices import moved_to, number, remainder
 from texpr.schedule.structure.loops import find_loops, path_to, span_of
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import replace
 
 STEP = "bulk_copy"
 MOST_PANELS = 8

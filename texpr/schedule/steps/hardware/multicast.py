@@ -4,8 +4,6 @@ them.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from texpr.ir.expr import Node, Tensor, Var
 from texpr.ir.loop import Barrier, For, If, Kernel, Stmt, Store, is_bulk
 from texpr.ir.loop_kind import BulkCopy, Cluster
@@ -15,6 +13,7 @@ from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import find_loops, qualified, span_of
 from texpr.schedule.structure.tensors import find_temporary
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import replace
 
 STEP = "multicast"
 

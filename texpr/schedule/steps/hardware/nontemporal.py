@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from texpr.ir.expr import Node, Read
 from texpr.ir.loop import Kernel, Store
 from texpr.ir.store_kind import NONTEMPORAL
@@ -12,6 +10,7 @@ from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import stores
 from texpr.schedule.structure.tensors import find_tensor
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import replace
 
 
 @step("stream", order_of_sums="kept")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from texpr import poly
 from texpr.ir.build import add, compare, conjunction, integer, minimum, sub
@@ -17,6 +16,7 @@ from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import find_loops, loops_around, replace_loops, span_of, stores
 from texpr.schedule.structure.tensors import find_tensor
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import replace
 
 FARTHEST = 1 << 20
 LINE = 64

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from difflib import get_close_matches
 
 from texpr.ir.expr import Var
@@ -14,6 +13,7 @@ from texpr.passes.analysis.match_nest import Mismatch, instance
 from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import find_loops, qualified, replace_loops, span_of, stores
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import replace
 
 
 @step()

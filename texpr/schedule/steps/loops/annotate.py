@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from math import isfinite
 
 from texpr.ir.expr import Var
@@ -11,6 +10,7 @@ from texpr.ir.loop import Kernel
 from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import find_loops, replace_loops, span_of
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import replace
 
 _TEXT = re.compile(r"[A-Za-z0-9_ .,:/+*-]{0,80}")
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from texpr.ir.build import add, floordiv, integer, minimum, sub
 from texpr.ir.expr import Var, index
 from texpr.ir.loop import For, Kernel
@@ -14,6 +12,7 @@ from texpr.schedule.steps.loops.split_tiles import tiled
 from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import check_new_names, find_loops, replace_loops, span_of
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import replace
 
 MOST_AT_ONCE = 1 << 31
 

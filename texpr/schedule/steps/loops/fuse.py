@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from texpr.ir.build import floordiv, integer, is_natural, maximum, mod, mul
 from texpr.ir.expr import Expr, Var, index
 from texpr.ir.index.uncollapse import divides_by_sizes, parted
@@ -24,6 +22,7 @@ from texpr.schedule.structure.loops import (
 )
 from texpr.schedule.structure.statement_tree import Leaf
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import replace
 
 MOST_ITERATIONS = 1 << 62
 

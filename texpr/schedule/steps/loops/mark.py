@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from texpr.ir.build import compare, integer
 from texpr.ir.expr import Expr, Var
@@ -16,6 +15,7 @@ from texpr.schedule.legality.rearrange import rearranged
 from texpr.schedule.structure.loops import all_loops, find_loops, loops_around, replace_loops, span_of
 from texpr.schedule.structure.statement_tree import Leaf
 from texpr.support.errors import ResourceError, ScheduleError
+from texpr.support.frozen_dataclass import replace
 
 MOST_LANES = 1024
 MOST_STATEMENTS = 4096

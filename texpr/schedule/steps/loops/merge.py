@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from texpr.ir.affine import same_value
 from texpr.ir.build import integer
@@ -17,6 +16,7 @@ from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import find_loops, qualified, replace_loops, span_of
 from texpr.schedule.structure.statement_tree import Leaf
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import replace
 
 _Found = tuple[For, *tuple[Stmt, ...], For]
 """A first loop, what follows it in its body, and the second one."""

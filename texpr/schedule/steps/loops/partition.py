@@ -5,7 +5,6 @@ they never do.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
 from functools import reduce
 
 from texpr import poly
@@ -44,7 +43,7 @@ from texpr.schedule.structure.loops import (
     with_temporaries,
 )
 from texpr.support.errors import ScheduleError
-from texpr.support.frozen_dataclass import frozen_by_identity
+from texpr.support.frozen_dataclass import frozen_by_identity, replace
 
 
 @step("separate", order_of_sums="kept")

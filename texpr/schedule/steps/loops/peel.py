@@ -4,8 +4,6 @@ loses its guards.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from texpr.ir.build import add, integer, maximum, minimum, sub
 from texpr.ir.expr import Expr, Var, index
 from texpr.ir.loop import For, Kernel, Stmt
@@ -20,6 +18,7 @@ from texpr.schedule.structure.loops import (
     with_temporaries,
 )
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import replace
 
 MOST_ITERATIONS = 1 << 31
 

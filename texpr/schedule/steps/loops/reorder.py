@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from texpr.ir.build import compare
 from texpr.ir.expr import Expr, Var
@@ -15,6 +14,7 @@ from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import find_loops, paths, qualified, span_of, stores
 from texpr.schedule.structure.statement_tree import Leaf
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import replace
 
 
 @step(order_of_sums="kept")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from texpr.ir.build import sub
 from texpr.ir.expr import Expr, Var, index
 from texpr.ir.loop import Kernel
@@ -12,6 +10,7 @@ from texpr.schedule.legality.rearrange import checked, rearranged
 from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import find_loops
 from texpr.schedule.structure.statement_tree import Leaf
+from texpr.support.frozen_dataclass import replace
 
 
 @step()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from texpr.ir.build import add, compare, conjunction, mul, sub
 from texpr.ir.expr import Expr, Var, index
 from texpr.ir.loop import For, Kernel
@@ -15,6 +13,7 @@ from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import find_loops, loops_around, span_of
 from texpr.schedule.structure.statement_tree import Leaf
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import replace
 
 LARGEST_FACTOR = 1 << 16
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from texpr.ir.build import compare, conjunction, negation
 from texpr.ir.expr import Expr, Node, Tensor, Var, index
@@ -17,6 +16,7 @@ from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import find_loops, free_name, stores
 from texpr.schedule.structure.tensors import unused_name
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import replace
 
 LARGEST = 1 << 40
 _LOOP = re.compile(r"\w+(\.\w+)*")

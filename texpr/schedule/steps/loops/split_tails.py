@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from texpr import poly
 from texpr.ir.affine import linear, same_value
@@ -28,6 +27,7 @@ from texpr.schedule.structure.loops import (
 )
 from texpr.schedule.structure.tensors import check_stays
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import replace
 
 OTHER_TAIL = 'tail="guard" and tail="peel" are always legal'
 

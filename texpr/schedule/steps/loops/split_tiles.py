@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from texpr import poly
 from texpr.ir.build import add, compare, floordiv, integer, is_natural, maximum, minimum, mod, mul, sub
 from texpr.ir.expr import Axis, Const, Expr, FloorDiv, Mod, Node, Tensor, Var, index
@@ -12,6 +10,7 @@ from texpr.ir.traverse import rewrite, tensors, variables
 from texpr.passes.analysis.substitution import folded, folded_anew, over_tensors
 from texpr.passes.lowering.naive_nest import divided
 from texpr.schedule.structure.loops import path_to
+from texpr.support.frozen_dataclass import replace
 
 _QUOTIENTS = frozenset({FloorDiv, Mod})
 

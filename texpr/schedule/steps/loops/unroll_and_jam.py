@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from texpr.ir.expr import Var
 from texpr.ir.loop import Kernel
 from texpr.schedule.legality.rearrange import checked, rearranged
@@ -14,6 +12,7 @@ from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import find_loops, qualified, span_of
 from texpr.schedule.structure.statement_tree import Leaf
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import replace
 
 
 @step("jam", order_of_sums="kept")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from texpr import poly
 from texpr.ir.expr import Node, Var
 from texpr.ir.loop import For, Kernel, Store
@@ -14,6 +12,7 @@ from texpr.schedule.steps.loops.mark import in_all_lanes, marked
 from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import find_loops, replace_loops, span_of, stores, text_of
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import replace
 
 
 @step(order_of_sums="kept unless lanes run over terms")

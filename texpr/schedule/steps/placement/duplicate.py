@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from texpr.ir.expr import Node, Read, Tensor, Var
 from texpr.ir.loop import For, Kernel, Stmt
@@ -20,6 +19,7 @@ from texpr.schedule.steps.placement.producer import (
 from texpr.schedule.structure.loops import all_loops, qualified, replace_loops, span_of
 from texpr.schedule.structure.tensors import unused_name
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import replace
 
 
 def copied(kernel: Kernel, name: str, loops: Sequence[For]) -> tuple[Kernel, list[tuple[str, Var]]]:

@@ -4,7 +4,6 @@ iterations no longer take turns with one.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import reduce
 
 from texpr.ir.build import maximum
@@ -23,6 +22,7 @@ from texpr.schedule.structure.loops import (
 )
 from texpr.schedule.structure.tensors import find_temporary
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import replace
 
 
 @step("expand", order_of_sums="kept")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from texpr import poly
 from texpr.ir.build import integer, mod
 from texpr.ir.expr import Expr, Node, Read, Tensor, Var, index, plain
@@ -17,6 +15,7 @@ from texpr.schedule.steps.placement.producer import find_tensor
 from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import all_loops, find_loops, qualified, span_of, stores, text_of
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import replace
 
 DEEPEST = 256
 """The largest depth that is looked for."""

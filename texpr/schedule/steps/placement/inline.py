@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from texpr import poly
 from texpr.ir.affine import Linear, linear
@@ -25,7 +24,7 @@ from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.indices import put, tidy
 from texpr.schedule.structure.loops import stores, text_of
 from texpr.support.errors import ResourceError, ScheduleError
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 
 MOST_OPERATIONS = 4096
 

@@ -5,7 +5,6 @@ own.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from texpr import poly
 from texpr.ir.build import add, compare, integer, minimum, sub
@@ -36,7 +35,7 @@ from texpr.schedule.structure.loops import (
     with_temporaries,
 )
 from texpr.support.errors import ScheduleError
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 
 MOST_BUFFERS = 16
 

@@ -5,7 +5,6 @@ threads go on while copies are under way.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from texpr import poly
 from texpr.ir.build import add, compare, conjunction, integer, sub
@@ -27,6 +26,7 @@ from texpr.schedule.structure.loops import (
     text_of,
 )
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import replace
 
 
 def check_copies(kernel: Kernel, tensors: Iterable[Tensor]) -> None:

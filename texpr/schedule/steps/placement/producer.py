@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
 
 from texpr import poly
 from texpr.ir.affine import Linear, linear
@@ -14,7 +13,7 @@ from texpr.schedule.legality.refusal import refused
 from texpr.schedule.structure.loops import paths, stores, text_of
 from texpr.schedule.structure.tensors import check_stays
 from texpr.support.errors import ScheduleError
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 
 
 @frozen

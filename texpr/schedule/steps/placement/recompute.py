@@ -5,7 +5,6 @@ computed there, again if need be.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from texpr import poly
 from texpr.ir.affine import linear
@@ -25,6 +24,7 @@ from texpr.schedule.steps.placement.producer import (
 from texpr.schedule.steps.placement.region import Place, Span, needed_box, restricted
 from texpr.schedule.structure.loops import path_to, qualified, span_of, text_of
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import replace
 
 
 def computed_at(kernel: Kernel, tensor: str, loop: For) -> Kernel:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from texpr import poly
 from texpr.ir.affine import Linear, linear, same_value
@@ -17,7 +16,7 @@ from texpr.passes.lowering.naive_nest import guarded
 from texpr.schedule.steps.placement.producer import Production, linear_index
 from texpr.schedule.structure.indices import put, tidy
 from texpr.schedule.structure.loops import qualified, stores
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 
 
 @frozen

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from texpr import poly
 from texpr.ir.affine import Linear, linear, same_value
@@ -25,6 +24,7 @@ from texpr.schedule.steps.placement.region import Cut, Place, Span, cut_loops
 from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import find_loops, path_to, paths, qualified, span_of, stores, text_of
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import replace
 
 STEP = "reverse_compute_at"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from texpr import poly
 from texpr.ir.dtypes import BOOL
@@ -15,6 +14,7 @@ from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import all_loops, span_of, stores
 from texpr.schedule.structure.tensors import find_tensor
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import replace
 
 
 @step()

@@ -5,7 +5,6 @@ may add to, joined afterwards.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 from texpr import poly
 from texpr.ir.build import compare, conjunction
@@ -20,6 +19,7 @@ from texpr.schedule.legality.independence import check_changed
 from texpr.schedule.structure.loops import free_name, path_to, replace_loops, span_of, stores
 from texpr.schedule.structure.tensors import unused_name
 from texpr.support.errors import ScheduleError
+from texpr.support.frozen_dataclass import replace
 
 
 def scatters(loop: For) -> list[Store]:

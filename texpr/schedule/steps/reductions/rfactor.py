@@ -5,7 +5,6 @@ vectorized or run in parallel.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from texpr import poly
 from texpr.ir.build import compare, conjunction, conjuncts, is_natural, maximum, negation
@@ -21,7 +20,7 @@ from texpr.schedule.steps.reductions.privatize import element_of, privatized, sc
 from texpr.schedule.steps.registry import step
 from texpr.schedule.structure.loops import find_loops, paths, replace_loops, span_of, stores, text_of
 from texpr.support.errors import ScheduleError
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 
 
 @step(order_of_sums="kept unless lanes run over terms")
