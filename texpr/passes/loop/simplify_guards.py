@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 
 from texpr.ir.affine import Linear, is_in_order, linear
@@ -11,9 +10,10 @@ from texpr.ir.dtypes import I64
 from texpr.ir.expr import Add, Compare, Const, Expr, FloorDiv, Max, Min, Mod, Node, Read, Sub, Var
 from texpr.ir.index.overflow import is_wild
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
-from texpr.ir.traverse import children, equal, rewrite, with_children
+from texpr.ir.traverse import children, equal, rewrite, walk, with_children
 from texpr.passes.analysis.intervals import at_least_zero, interval, sign_of
 from texpr.passes.lowering.naive_nest import divided
+from texpr.support.frozen_dataclass import replace
 
 
 @lru_cache(maxsize=16)  # asked for by the certificate and by code generation
@@ -82,7 +82,16 @@ def decide(e: Expr, ranges: dict[Var, Expr]) -> Expr:
             return None if _same(tidied, node.indices) else replace(node, indices=tidied)
         return fold(node)
 
-    return rewrite(e, rule, kinds=_CHANGED)
+    # Most expressions have nothing to decide, and finding that out is faster than a rewrite.
+    return rewrite(e, rule, kinds=_CHANGED) if any(_may_change(n) for n in walk(e)) else e
+
+
+def _may_change(node: Node) -> bool:
+    """True if a decision, an index in another form, or folding may change a node."""
+    kind = type(node)
+    if kind is Read:
+        return any(isinstance(i, Add | Sub) and not is_in_order(i) for i in node.indices)  # type: ignore[attr-defined]
+    return kind in _CHANGED and (kind in _DECIDED or fold(node) is not None)
 
 
 _DECIDED = (Compare, Max, Min, FloorDiv, Mod)

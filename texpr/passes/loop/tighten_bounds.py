@@ -5,7 +5,6 @@ something.
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import replace
 from functools import lru_cache
 from itertools import takewhile
 
@@ -15,8 +14,9 @@ from texpr.ir.dtypes import I64
 from texpr.ir.expr import Compare, Expr, FloorDiv, Mod, Node, Select, Var, index
 from texpr.ir.loop import For, If, Kernel, Store
 from texpr.ir.loop_kind import PARALLEL, SERIAL, ScalableVector, has_lanes
-from texpr.ir.traverse import equal, rewrite, statements, tensors, variables, walk
+from texpr.ir.traverse import equal, is_plain, rewrite, statements, tensors, variables, walk
 from texpr.passes.analysis.substitution import folded
+from texpr.support.frozen_dataclass import replace
 
 SHORT = 64
 """Loops of fewer iterations keep their conditions: a constant extent is worth more there."""
@@ -43,7 +43,7 @@ def narrow(kernel: Kernel) -> Kernel:
         found = _narrowed(node, lanes)
         return _without_data_conditions(node if found is None else found) if is_ragged else found
 
-    return rewrite(kernel, rule)  # type: ignore[return-value]
+    return rewrite(kernel, rule, keep=is_plain)  # type: ignore[return-value]
 
 
 def _narrowed(loop: For, lanes: Set[Var]) -> For | If | None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TypeVar
 
 from texpr.ir.build import literal
 from texpr.ir.dtypes import F32, F64
 from texpr.ir.expr import Add, Call, Compare, Expr, FloorDiv, Mod, Node, Pow, Select
 from texpr.ir.identities import exp2_to_exp
-from texpr.ir.traverse import rewrite
+from texpr.ir.traverse import is_plain, rewrite, statements, walk
 from texpr.passes.math.double_double import Pairs
 from texpr.passes.math.error_function import erf, erfinv
 from texpr.passes.math.exponential import exp, exp2, expm1, sigmoid, tanh
@@ -28,6 +27,7 @@ from texpr.passes.math.roots import cbrt, erfc, hypot, log10
 from texpr.passes.math.sigmoid_products import TIMES_SIGMOID, join_sigmoid_products, times_sigmoid
 from texpr.passes.math.tf32 import tf32
 from texpr.passes.math.trigonometric import cos, sin, tan
+from texpr.support.frozen_dataclass import replace
 
 N = TypeVar("N", bound=Node)
 
@@ -150,8 +150,16 @@ def expand_math(root: N, native: frozenset[str] = frozenset(), fma: bool = True)
             known[key] = build()
         return known[key]
 
-    expanded = rewrite(join_sigmoid_products(root), rule)
+    # Most statements have no such call, and a pass over all their nodes costs more than this look.
+    untouched = {
+        s for s in statements(root) if is_plain(s) and not any(type(n) in _EXPANDED for n in walk(s))
+    }
+    expanded = rewrite(join_sigmoid_products(root), rule, keep=untouched.__contains__)
     return expanded if fma else without_fma(expanded)  # type: ignore[return-value]
+
+
+_EXPANDED = frozenset({Call, Pow, Mod, FloorDiv})
+"""The classes of nodes that may be expanded."""
 
 
 def _stays(e: Call, native: frozenset[str]) -> bool:

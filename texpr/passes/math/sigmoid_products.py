@@ -29,12 +29,18 @@ def join_sigmoid_products(root: N) -> N:
     """
 
     def rule(node: Node) -> Node | None:
-        if not isinstance(node, Store) or not any(_is_sigmoid(n) for n in walk(node.value)):
+        if not isinstance(node, Store) or not any(
+            type(n) is Call and _is_sigmoid(n) for n in walk(node.value)
+        ):
             return None
         alone = _used_once(node)
         return rewrite(node, lambda n: _joined(n, alone), kinds={Mul})
 
-    return rewrite(root, rule, kinds={Store})
+    return rewrite(root, rule, keep=_has_no_statement)
+
+
+def _has_no_statement(node: Node) -> bool:
+    return isinstance(node, Expr)
 
 
 def _is_sigmoid(node: Node) -> bool:
