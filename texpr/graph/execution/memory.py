@@ -20,6 +20,7 @@ from texpr.ir.expr import Tensor
 from texpr.runtime.call.kernel_sequence import Parameter
 from texpr.runtime.gpu import HOST
 from texpr.support.frozen_dataclass import replace
+from texpr.support.once import once
 
 
 class Memory:
@@ -159,13 +160,17 @@ class Memory:
         Args:
             overwrites: new values of variables; they are thrown away.
         """
-        return self.arrays(self._separate() | {t: self._placement.zeros(t) for t in overwrites})
+        return self.arrays(self._separate | {t: self._placement.zeros(t) for t in overwrites})
 
     def spare(self) -> dict[Tensor, Any]:
         """The same, with new values of all variables in their spare arrays."""
-        return self.arrays(self._separate() | {t: v.arrays()[1] for v, t in self._interface.updates.items()})
+        return self.arrays(self._separate | {t: v.arrays()[1] for v, t in self._interface.updates.items()})
 
+    @once
     def _separate(self) -> dict[Tensor, Any]:
+        """Arrays for tensors that lie in the memory of others. They stay: the first write to a page
+        of new memory takes as long as a kernel, which a profile would show as the kernel's time.
+        """
         return {t: self._placement.zeros(t) for t in self.arena.overwrites}
 
     def store_results(self, arrays: Mapping[Tensor, Any]) -> None:
