@@ -14,6 +14,7 @@ import argparse
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,8 +34,8 @@ class Layer:
         texpr, torch: what it computes with `texpr.ops`, and with `torch.nn.functional`.
         operations: additions and multiplications; 0 where elements are moved alone.
         dtype: of its arrays.
-        weights: the second array is the weight of a module in `eval()`, which is called on the
-            first one.
+        weights: the second array is the weight of so many modules in `eval()`, one behind the
+            other, which are called on the first one. Each has weights of its own.
     """
 
     name: str
@@ -43,7 +44,7 @@ class Layer:
     torch: Callable[..., Any]
     operations: int = 0
     dtype: str = "f4"
-    weights: bool = False
+    weights: int = 0
 
 
 def _product(m: int, k: int, n: int, dtype: str = "f4") -> Layer:
@@ -75,10 +76,17 @@ def _convolution(
     )
 
 
-def _module(n: int, c: int, side: int, k: int, r: int) -> Layer:
-    """The same as a module."""
+def _module(n: int, c: int, side: int, k: int, r: int, count: int = 1) -> Layer:
+    """The same as a module, or as several one behind the other."""
     layer = _convolution(n, c, side, k, r)
-    return replace(layer, name=f"nn.Conv2d in eval, {n}x{c}x{side} to {k}, {r}x{r}", weights=True)
+
+    def chain(f: Any, x: Any, *weights: Any) -> Any:
+        for w in weights:
+            x = layer.torch(f, x, w)
+        return x
+
+    name = f"nn.Conv2d in eval, {n}x{c}x{side} to {k}, {r}x{r}" + (f", {count} of them" if count > 1 else "")
+    return replace(layer, name=name, torch=chain, operations=count * layer.operations, weights=count)
 
 
 def _transposed(n: int, c: int, side: int, k: int) -> Layer:
@@ -178,6 +186,10 @@ LAYERS = (
     _convolution(8, 256, 28, 256, 3, groups=32),
     _module(1, 256, 14, 256, 3),
     _module(1, 512, 7, 512, 3),
+    _module(1, 512, 7, 512, 1, 30),
+    _module(1, 1024, 7, 1024, 1, 8),
+    _module(1, 256, 14, 256, 3, 8),
+    _module(1, 512, 7, 512, 3, 6),
     _module(1, 16, 55, 64, 1),
     _module(1, 32, 112, 16, 1),
     _module(1, 144, 56, 24, 1),
@@ -227,8 +239,10 @@ def with_texpr(layer: Layer, arrays: list[np.ndarray], threads: int) -> Callable
     if layer.weights:
         x, weight = arrays
         to, channels, window, _ = weight.shape
-        module = nn.Conv2d(channels, to, window, padding=window // 2, bias=False).eval()
-        module.weight.data = weight
+        one = partial(nn.Conv2d, channels, to, window, padding=window // 2, bias=False)
+        module = nn.Sequential(*[one() for _ in range(layer.weights)]).eval()
+        for each in module:
+            each.weight.data = weight.copy()
         return lambda: module(x)
     function = tx.jit(lambda *x: layer.texpr(ops, *x))
     return lambda: function(*arrays)
@@ -240,6 +254,7 @@ def with_torch(layer: Layer, arrays: list[np.ndarray], threads: int) -> Callable
 
     torch.set_num_threads(threads)
     torch.empty(FREED, dtype=torch.uint8)
+    arrays = arrays + arrays[1:] * (layer.weights - 1)
     tensors = [torch.from_numpy(a).clone() for a in arrays]  # begin at whole lines, as its own do
     return lambda: layer.torch(torch.nn.functional, *tensors)
 

@@ -24,6 +24,7 @@ from texpr.autoschedule.core.template import (
 from texpr.autoschedule.cpu.cpu_costs import CPU_COSTS
 from texpr.autoschedule.cpu.finishing.partition_triangles import partition_triangles
 from texpr.autoschedule.cpu.finishing.prefetch import insert_prefetch
+from texpr.autoschedule.cpu.finishing.stream_prefetch import prefetch_streams
 from texpr.autoschedule.cpu.parallelize import Group, longest, parallelize
 from texpr.autoschedule.cpu.producer_chains import in_common
 from texpr.ir.loop import For
@@ -42,6 +43,7 @@ def schedule_cpu(builder: ScheduleBuilder, templates: Sequence[Template]) -> Non
     for loop, (first, last) in ends.items():
         builder.try_apply("peel", loop, first, last)
     builder.attempt(None, partial(insert_prefetch, builder), None)
+    builder.attempt(None, partial(prefetch_streams, builder), None)
 
 
 def _boundary_iterations(nests: list[Nest]) -> dict[LoopHandle, tuple[int, int]]:

@@ -22,6 +22,13 @@ class FinishingCosts(CostModel):
     """One part of so many of L2, which a row and the next one may fill beside all else."""
     prefetch_row_bytes: int = tuned(1024, "bytes", _TIMES, "2026-11-26")
     """Bytes of a row from which on it is asked for a row early, whatever is computed of it."""
+    # stream_prefetch
+    stream_bytes: int = tuned(1536, "bytes", "rows ` of them` of `bench.layers`", "Zen 4, 2026-11-30")
+    """Prefetch distance: bytes of an operand from a term of a sum to the one that is asked for."""
+    stream_lines: int = tuned(4, "lines", "two terms of 32 numbers in f32; no times recorded")
+    """The most lines of an operand that a term takes, or what is written out of several terms."""
+    stream_uses: int = tuned(4, "tiles", "rows `1x1, ` of `bench.layers`", "Zen 4, 2026-11-30")
+    """The most tiles that use a panel while they ask for the next one."""
     # row_pairs
     paired_rows: int = tuned(64, "rows for each core", _TIMES, "2026-11-25")
     """Rows for each core, from which on pairs are worth their code: where their number is odd, the
