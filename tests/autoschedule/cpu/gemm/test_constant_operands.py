@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import texpr as tx
+from texpr.ir.interpreter.loop import interpret_kernel
+from texpr.ir.interpreter.tensor import interpret
 
 
 def product(rows: int, terms: int, columns: int) -> tx.Op:
@@ -79,3 +81,46 @@ def test_panels_are_copied_one_after_the_other_where_registers_are_few(rows: int
 @pytest.mark.parametrize(("terms", "cut"), [(2048, False), (4096, True)])
 def test_terms_are_cut_where_a_panel_of_all_leaves_the_second_cache(terms: int, cut: bool):
     assert ('split("Y.c"' in script(product(64, terms, 49))) == cut
+
+
+def has_lanes_of_rows(script: str) -> bool:
+    return 'split("Y.o", 32, tail="mask")' in script and 'cache_write("Y", "Y.oo")' in script
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "target", "expected"),
+    [
+        (256, 49, "x86-64-v4", True),
+        (160, 49, "x86-64-v4", True),
+        (160, 36, "x86-64-v4", True),
+        (256, 48, "x86-64-v4", False),
+        (256, 196, "x86-64-v4", False),
+        (264, 49, "x86-64-v4", False),
+        (64, 49, "x86-64-v4", False),
+        (256, 49, "x86-64-v3", False),
+        (256, 49, "aarch64", False),
+    ],
+)
+def test_rows_are_lanes_where_columns_leave_many_over(rows: int, columns: int, target: str, expected: bool):
+    """Of four vectors of 16 lanes, 49 columns fill little more than three; whole vectors of rows
+    leave none over. Results are turned on their way to memory.
+    """
+    s = tx.schedule(product(rows, 64, columns)).auto(target, constant=["W"])
+    assert has_lanes_of_rows(s.script()) == expected
+    s.certificate()
+    assert not has_lanes_of_rows(script(product(rows, 64, columns), target, ()))
+
+
+@pytest.mark.parametrize("columns", [17, 36, 49, 50, 81])
+def test_results_that_are_turned(columns: int):
+    """Few terms, so that each is seen."""
+    op, rng = product(160, 20, columns), np.random.default_rng(columns)
+    s = tx.schedule(op).auto("x86-64-v4", constant=["W"])
+    arrays = [rng.standard_normal(shape, dtype="f4") for shape in ((160, 20), (20, columns), (160,))]
+    expected = interpret(s.program, arrays)[0]
+    np.testing.assert_allclose(interpret_kernel(s.kernel, arrays, {})[0], expected, rtol=0, atol=1e-5)
+
+
+def test_the_next_panel_is_asked_for_while_few_tiles_use_this_one():
+    assert 'prefetch("W_cache", "Y.oo", 1, at="Y.co")' in script(product(512, 256, 49), "x86-64-v4")
+    assert "prefetch" not in script(product(512, 256, 196), "x86-64-v4")

@@ -23,6 +23,10 @@ class ConvolutionCosts(CostModel):
     channel_lanes_terms: int = tuned(8, "terms", "times of kernels of 9 to 108 terms", "Zen 3, 2026-11-29")
     """Terms of a sum that are worth lanes across channels: its results are transposed in registers on
     their way to memory."""
+    channel_lanes: int = tuned(8, "vectors", "rows `1x1, ` of `bench.layers`", "Zen 4, 2026-11-30")
+    """Vectors of channels, from which on these are lanes where positions leave many lanes over."""
+    idle_position_lanes: int = tuned(8, "part of the positions", "counts of products; no times recorded")
+    """One part of so many: if more lanes would have nothing to do, channels are lanes."""
     shared_copy_elements: int = tuned(1 << 16, "elements", _TIMES, "2026-11-22")
     """Elements of a copy that are worth the work of several threads."""
     # direct: blocks
@@ -66,6 +70,8 @@ class ConvolutionCosts(CostModel):
     unrolled_window_terms: int = tuned(9, "terms", _REGISTERS)
     """Terms of a window that are worth being written out."""
     # depthwise_plane
+    plane_lanes: int = tuned(4, "elements", "the shortest vectors of f32; no times recorded")
+    """Elements of the shortest rows, and lanes of the shortest vectors."""
     plane_vectors: int = tuned(4, "vectors", "times of kernels", "Zen 3, 2026-11-30")
     """Vectors of a row of a plane that is copied, at most."""
     copied_plane_rows: int = tuned(36, "rows", "times of kernels", "Zen 3, 2026-11-30")

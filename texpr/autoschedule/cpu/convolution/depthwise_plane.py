@@ -29,12 +29,12 @@ class DepthwisePlane:
 
     def match(self, builder: ScheduleBuilder, nest: Nest) -> WindowParts | NoMatch:
         """The parts of the nest."""
-        lanes = builder.vector_lanes(nest)
-        found = window_parts(builder, nest, lanes // 2 + 1)
+        found = window_parts(builder, nest, CONVOLUTION_COSTS.plane_lanes)
         if isinstance(found, NoMatch):
             return found
         size, terms = constant_extent(found.lane), prod(map(constant_extent, nest.reduction))
-        if size >= lanes and terms <= CONVOLUTION_COSTS.unrolled_window_terms:
+        lanes = _lanes(builder, found)
+        if size >= builder.vector_lanes(nest) and terms <= CONVOLUTION_COSTS.unrolled_window_terms:
             return NoMatch("rows fill a vector, and windows are small")
         if size > CONVOLUTION_COSTS.plane_vectors * lanes or 4 * (-size % lanes) > size:
             return NoMatch("rows of many vectors, or many lanes would have nothing to do")
@@ -45,7 +45,7 @@ class DepthwisePlane:
     def apply(self, builder: ScheduleBuilder, match: WindowParts) -> Scheduled:
         """The steps."""
         nest, outer = match.nest, _over_planes(match)
-        tiles, lane = builder.split(match.lane, builder.vector_lanes(nest), tail="pad")
+        tiles, lane = builder.split(match.lane, _lanes(builder, match), tail="pad")
         row_tiles, row = builder.split_if_longer(match.row, _height(builder, constant_extent(match.row)))
         over_tiles = [tiles, *filter(None, [row_tiles])]
         builder.apply("reorder", *outer, *over_tiles, *nest.reduction, row, lane)
@@ -54,6 +54,14 @@ class DepthwisePlane:
             builder.try_apply("unroll", loop)
         builder.apply("vectorize", lane)
         return Scheduled(outer)
+
+
+def _lanes(builder: ScheduleBuilder, parts: WindowParts) -> int:
+    """Lanes of a vector: of a half or a quarter of a register where rows are that short."""
+    lanes = builder.vector_lanes(parts.nest)
+    while lanes >= 2 * max(CONVOLUTION_COSTS.plane_lanes, constant_extent(parts.lane)):
+        lanes //= 2
+    return lanes
 
 
 def _over_planes(parts: WindowParts) -> list[LoopHandle]:

@@ -98,13 +98,14 @@ def find_window(builder: ScheduleBuilder, nest: Nest) -> Window | NoMatch:
         return NoMatch("a recurrence, or caches that are not known")
     if any(integer(n.extent) is None for n in nest.loops):
         return UNKNOWN_EXTENTS
-    parts = _first_parts(nest, lanes)
+    parts = _first_parts(nest, lanes) or _channel_lanes(builder, nest, lanes)
     if parts is None:
         return NoMatch("no operand moves with vectors of elements and another one with positions plus terms")
     lane, weights, image = parts
     others = [n for n in nest.spatial if n is not lane]
     shared = [n for n in others if weights.stride(n.var) == 0]
-    positions = [n for n in shared if window_loops(nest, image, [n])][-2:]
+    sliding = [n for n in shared if window_loops(nest, image, [n])][-2:]
+    positions = sliding or [n for n in shared if image.stride(n.var) == 1]
     if prod(map(constant_extent, positions)) == 1:
         return NoMatch("a window that does not slide")
     groups, channel_blocks = (
@@ -179,6 +180,40 @@ def _first_parts(nest: Nest, lanes: int) -> tuple[For, Access, Access] | None:
         if constant_extent(n) >= lanes > 1 and (parts := _parts(nest, n)) is not None:
             return parts
     return None
+
+
+def _channel_lanes(builder: ScheduleBuilder, nest: Nest, lanes: int) -> tuple[For, Access, Access] | None:
+    """The parts of a product of constant weights with few positions, which would leave many lanes
+    without work: 49 take four vectors of 16. Lanes go across channels then, of which there are many.
+    Few registers hold too few positions for that.
+    """
+    along = nest.contiguous(lanes)
+    machine = builder.machine
+    if along is None or len(nest.accesses) != 3 or machine.vector_registers < 32 or machine.scalable_bytes:
+        return None
+    idle = -constant_extent(along) % lanes
+    if idle * CONVOLUTION_COSTS.idle_position_lanes <= constant_extent(along):
+        return None
+    _, first, second = nest.accesses
+    orders = [(lane, *reads) for lane in nest.spatial for reads in ((first, second), (second, first))]
+    return next((o for o in orders if _is_pointwise(builder, *o, along, lanes)), None)
+
+
+def _is_pointwise(
+    builder: ScheduleBuilder, lane: For, weights: Access, image: Access, along: For, lanes: int
+) -> bool:
+    """True if weights stay along positions and these along channels, and whole vectors of channels
+    are many.
+    """
+    size = constant_extent(lane)
+    return (
+        weights.tensor.name in builder.constants
+        and weights.stride(along.var) == image.stride(lane.var) == 0
+        and weights.stride(lane.var) not in (0, None)
+        and image.stride(along.var) == 1
+        and size >= CONVOLUTION_COSTS.channel_lanes * lanes
+        and size % register_tiling.tile_width(size, lanes) == 0
+    )
 
 
 def _parts(nest: Nest, lane: For) -> tuple[For, Access, Access] | None:

@@ -15,19 +15,17 @@ from math import prod
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.nest import extent
 from texpr.autoschedule.cpu.finishing.finishing_costs import FINISHING_COSTS
+from texpr.autoschedule.cpu.gemm.packing import LINE
 from texpr.ir.affine import Linear
 from texpr.ir.build import integer
 from texpr.ir.expr import Read, Tensor
-from texpr.ir.loop import For
+from texpr.ir.loop import For, Store
 from texpr.ir.loop_kind import SERIAL, UNROLLED, VECTOR
 from texpr.ir.traverse import walk
 from texpr.passes.analysis.row_major import flat_index
 from texpr.schedule.structure.loops import all_loops, loops_around, stores
 from texpr.schedule.structure.tensors import bytes_of
 from texpr.support.frozen_dataclass import frozen
-
-LINE = 64
-"""Bytes that come from memory at once."""
 
 
 @frozen
@@ -93,14 +91,18 @@ def _uses(builder: ScheduleBuilder, tensor: Tensor) -> list[_Use]:
 
 
 def _is_over_terms(loop: For) -> bool:
-    """True if an iteration adds to sums in registers alone."""
+    """True if an iteration adds products to sums in registers alone."""
     inner = [n for n in walk(*loop.body) if isinstance(n, For)]
     return (
         loop.kind == SERIAL
         and bool(inner)
         and all(n.kind in (VECTOR, UNROLLED) for n in inner)
-        and all(s.update is not None for s in stores(loop))
+        and all(s.update == "add" and _factors(s) > 1 for s in stores(loop))
     )
+
+
+def _factors(s: Store) -> int:
+    return len({n.tensor for n in walk(s.value) if isinstance(n, Read)})
 
 
 def _step(loop: For, places: list[Linear], tensor: Tensor) -> int:
