@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from texpr.graph.capture.variable import array_of
 from texpr.graph.execution.arena import Arena, Lifetimes, lifetimes, make_arena, reuse_in_place
 from texpr.graph.execution.in_place_updates import LaunchOrder
@@ -168,10 +170,15 @@ class Memory:
 
     @once
     def _separate(self) -> dict[Tensor, Any]:
-        """Arrays for tensors that lie in the memory of others. They stay: the first write to a page
-        of new memory takes as long as a kernel, which a profile would show as the kernel's time.
+        """Arrays for tensors that lie in the memory of others. They stay, and their pages are written
+        once here, as the arena's are: the first write to each page of new memory takes as long as a
+        kernel, which a profile would show as the kernel's time.
         """
-        return {t: self._placement.zeros(t) for t in self.arena.overwrites}
+        made = {t: self._placement.zeros(t) for t in self.arena.overwrites}
+        for array in (*made.values(), *(self.fixed[t] for t in self.arena.offset)):
+            if isinstance(array, np.ndarray):
+                array.fill(0)
+        return made
 
     def store_results(self, arrays: Mapping[Tensor, Any]) -> None:
         """Put results of a run on `spare` arrays where results lie."""
