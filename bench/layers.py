@@ -240,9 +240,10 @@ def with_texpr(layer: Layer, arrays: list[np.ndarray], threads: int) -> Callable
         x, weight = arrays
         to, channels, window, _ = weight.shape
         one = partial(nn.Conv2d, channels, to, window, padding=window // 2, bias=False)
-        module = nn.Sequential(*[one() for _ in range(layer.weights)]).eval()
-        for each in module:
+        parts = [one() for _ in range(layer.weights)]
+        for each in parts:
             each.weight.data = weight.copy()
+        module = nn.Sequential(*parts).eval()
         return lambda: module(x)
     function = tx.jit(lambda *x: layer.texpr(ops, *x))
     return lambda: function(*arrays)
