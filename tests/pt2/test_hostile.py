@@ -81,6 +81,10 @@ CASES = {
     "no zip": (b"PK" + b"\0" * 99, "its directory cannot be read (File is not a zip file)"),
     "cut": (archive("nested")[:-100], "its directory cannot be read (File is not a zip file)"),
     "compressed": (changed({}, zipfile.ZIP_DEFLATED), "` is compressed"),
+    "no name": (
+        zipped(a=b"1", m__b=b"").replace(b"m/b", b"\0/b"),
+        "the part whose header is at byte 32 has no name",
+    ),
     "no format": (zipped(a=b"1"), "it has no part `archive_format`"),
     "old": (
         zipped(serialized_exported_program_json=b"{}"),

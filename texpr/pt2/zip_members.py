@@ -60,6 +60,8 @@ class Members:
         for entry in entries:
             if entry.filename in found:
                 raise self.damaged(f"the part `{entry.filename}` comes twice")
+            if not entry.filename:
+                raise self.damaged(f"the part whose header is at byte {entry.header_offset:,} has no name")
             if not entry.is_dir():
                 found[entry.filename] = self._place(entry)
                 self._sums[entry.filename] = entry.CRC
