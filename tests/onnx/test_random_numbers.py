@@ -13,8 +13,10 @@ from texpr import nn
 onnx = pytest.importorskip("onnx")
 
 from onnx import helper  # noqa: E402
+from onnx.reference import ReferenceEvaluator  # noqa: E402
 
 from tests.onnx.models import model, run  # noqa: E402
+from texpr.onnx import kept_nodes  # noqa: E402
 
 F = np.float32
 COUNT = 60_000
@@ -97,6 +99,49 @@ def test_seeds_repeat_numbers():
     unseeded = drawing()()[1]
     nn.manual_seed(3)
     assert np.array_equal(drawing()()[1], unseeded)
+
+
+LOGARITHMS, THIRDS = np.log(np.array([[0.1, 0.2, 0.7]], F)), np.full(SHAPE, 0.3, F)
+SAVED = {
+    "RandomNormal": ([], {"shape": SHAPE, "mean": 2.0, "scale": 3.0}, 2, 3),
+    "RandomNormalLike": ([np.zeros(SHAPE, F)], {"mean": -1.0, "dtype": 11}, -1, 1),
+    "RandomUniform": ([], {"shape": SHAPE, "low": -1.0, "high": 3.0, "seed": 4.0}, 1, 4 / np.sqrt(12)),
+    "RandomUniformLike": ([np.zeros(SHAPE, F)], {}, 0.5, 1 / np.sqrt(12)),
+    "Bernoulli": ([THIRDS], {"dtype": 6}, 0.3, 0.458),
+    "Multinomial": ([LOGARITHMS], {"sample_size": COUNT, "dtype": 7}, 1.6, 0.663),
+    "Dropout": ([THIRDS], {}, 0.3, 0.173),
+}
+
+
+@pytest.mark.parametrize("op", SAVED)
+def test_nodes_are_saved_as_they_are_and_draw_by_their_distribution(op, tmp_path):
+    arrays, attributes, mean, spread = SAVED[op]
+    more = {"ratio": F(0.25), "training": np.array(True)} if op == "Dropout" else {}
+    made = helper.make_node(op, [*(["x"] * len(arrays)), *more], ["y"], **attributes)
+    kind = attributes.get("dtype", 1)
+    proto = model([made], [("x", a.shape) for a in arrays], [("y", None, kind)], more, 22)
+    tx.onnx.save(tx.onnx.load(proto), tmp_path / "m.onnx", tuple(arrays))
+    again = onnx.load(tmp_path / "m.onnx")
+    node = again.graph.node[-1]
+    read = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+    assert node.op_type == op and set(read) == set(attributes)
+    assert all(np.array_equal(read[n], v) for n, v in attributes.items())
+    assert {n.op_type for n in again.graph.node[:-1]} <= {"Constant"} and not again.graph.initializer
+    drawn = [tx.onnx.load(again)(*arrays)]
+    if op != "Multinomial":  # which ONNX's reference does not have
+        drawn += ReferenceEvaluator(again).run(None, dict(zip(["x"], arrays)))
+    for y in drawn:
+        assert y.dtype == helper.tensor_dtype_to_np_dtype(kind)
+        near(y.astype(np.float64).mean(), mean, spread)
+        near(y.astype(np.float64).std(), spread, spread * 2)
+
+
+def test_numbers_of_nodes_that_are_not_nodes_any_more_are_not_saved(tmp_path, monkeypatch):
+    monkeypatch.delitem(kept_nodes.ALIKE, "RandomUniform")
+    with pytest.raises(
+        tx.onnx.UnsupportedOp, match="random nodes are saved as nodes, and one is not what it was"
+    ):
+        tx.onnx.save(drawing(), tmp_path / "m.onnx", ())
 
 
 def test_what_cannot_be_drawn():

@@ -13,7 +13,7 @@ from texpr.graph import Capture, Plan, Symbolic, Variable
 from texpr.ir.dtypes import DType
 from texpr.ir.expr import Tensor
 from texpr.ir.interpreter.tensor import interpret
-from texpr.onnx.converters import find
+from texpr.onnx.converters import draws, find
 from texpr.onnx.element_types import FROM_ONNX, name_of
 from texpr.onnx.kept_nodes import Keeping
 from texpr.onnx.narrow_types import Narrow
@@ -205,6 +205,8 @@ class Run:
         variable = self.seeds[stream]
         found = self.capture.latest(variable)
         self.capture.assign(variable, ops.next_seed(found))  # type: ignore[arg-type]
+        if isinstance(self.capture, Keeping):
+            self.capture.seeds.add(variable)
         return found
 
     def origins(self, value: Value) -> tuple[list[str], list[str]]:
@@ -292,7 +294,8 @@ class Run:
         if not found.texts and any(isinstance(v, Texts) for v in node.values) and proto.op_type not in ON_ALL:
             return self._of_texts(node, found.convert)
         if found.control:
-            return _outputs(found.convert(node, *node.values))
+            results = _outputs(found.convert(node, *node.values))
+            return self._kept(node, results) if draws(proto) else results
         convert = found.convert
         if not found.narrow and any(isinstance(v, Narrow) for v in node.values):
             convert = _of_bytes(node, convert)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from texpr.graph import Capture, Symbolic
+from texpr.graph import Capture, Symbolic, Variable
 from texpr.ir.dtypes import I64
 from texpr.onnx.onnx_package import library
 from texpr.onnx.validation import check_types
@@ -22,23 +22,24 @@ _ALIKE = (
     (1, "Abs Acos Asin Atan AveragePool Ceil Conv ConvTranspose Cos DepthToSpace Elu Erf Exp Flatten Floor"),
     (1, "Gather GlobalAveragePool GlobalMaxPool HardSigmoid LRN LeakyRelu Log MatMul MaxPool Neg Not"),
     (1, "Reciprocal Relu Sigmoid Sin Softplus Softsign SpaceToDepth Sqrt Tan Tanh ThresholdedRelu Transpose"),
-    (1, "GRU LSTM RNN"),
+    (1, "GRU LSTM RNN RandomNormal RandomNormalLike RandomUniform RandomUniformLike"),
     (1, "ArgMax ArgMin GlobalLpPool IsNaN LpNormalization MeanVarianceNormalization Sign"),
     (2, "LpPool"),
     (4, "Concat"),
     (6, "InstanceNormalization Selu Tile"),
-    (7, "Add And Div Equal Gemm Greater Less Mul Or PRelu Pow Sub Xor"),
+    (7, "Add And Div Equal Gemm Greater Less Mul Multinomial Or PRelu Pow Sub Xor"),
     (8, "Expand Max Mean Min Sum"),
     (9, "Acosh Asinh Atanh BatchNormalization Cosh EyeLike Shrink Sinh Where"),
     (10, "MatMulInteger Mod QLinearConv QLinearMatMul ConvInteger Slice ReverseSequence IsInf"),
     (11, "BitShift Clip CumSum DynamicQuantizeLinear GatherElements Pad Round ScatterElements ScatterND"),
     (11, "Det OneHot TopK Compress"),
-    (12, "Celu Einsum GatherND GreaterOrEqual LessOrEqual"),
+    (12, "Celu Dropout Einsum GatherND GreaterOrEqual LessOrEqual"),
     (
         13,
         "DequantizeLinear Hardmax LogSoftmax QuantizeLinear ReduceSum Resize Softmax Split Squeeze Unsqueeze",
     ),
     (14, "HardSwish Trilu"),
+    (15, "Bernoulli"),
     (17, "BlackmanWindow DFT HammingWindow HannWindow LayerNormalization STFT"),
     (18, "CenterCropPad Col2Im Mish BitwiseAnd BitwiseNot BitwiseOr BitwiseXor"),
     (18, "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd"),
@@ -75,11 +76,17 @@ class Kept:
 
 
 class Keeping(Capture):
-    """A capture that remembers the nodes which it came from."""
+    """A capture that remembers the nodes which it came from.
+
+    Attributes:
+        kept: the nodes.
+        seeds: variables that its random nodes draw from, and assign to.
+    """
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.kept: list[Kept] = []
+        self.seeds: set[Variable] = set()
 
     def keep(
         self, proto: Any, version: int, values: Sequence[Value], results: Sequence[Value], fixed: bool

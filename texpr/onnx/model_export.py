@@ -202,7 +202,7 @@ class _Captured:
         symbols = {n: capture.input(n, shape, t) for n, (shape, t) in specs.items()}
         with capture:
             found = [_result(y, capture) for y in pytree.leaves(model(*symbols.values()))]
-        if capture.updates:
+        if capture.updates.keys() - capture.seeds:
             raise CallError(
                 "the program assigns to variables, and models in ONNX only compute",
                 code="onnx",
@@ -410,6 +410,12 @@ class _Writer:
             )
         results = [graph.output(values[s.tensor], name) for s, name in zip(found, self.outputs)]
         graph.prune([v.name for v in results])
+        if graph.initializers.keys() & {self.variables[v] for v in self.capture.seeds}:
+            raise UnsupportedOp(
+                "random nodes are saved as nodes, and one is not what it was in this version",
+                code="onnx",
+                help="a seed that is assigned to is in no model: each call would draw the same numbers",
+            )
         return _Captured(graph, results)
 
     def _write(self, graph: Graph, equation: Equation | Invoke, values: dict[Node, Value]) -> None:
