@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from texpr import ops
+from texpr.compiler import op
 from texpr.ir.dtypes import F16
+from texpr.nn.core import pytree
 from texpr.nn.core.layer_operations import zeros
 from texpr.nn.core.module import Module
 from texpr.nn.pretrained.token_checks import text_length
@@ -21,6 +23,19 @@ _SHORTEST = 32
 """Places that are kept at least."""
 
 
+_CONTINUED = op("""op attention_continued<T: float>(Q: T[N, H, L, D], K: T[N, H, M, D], V: T[N, H, M, D], k: T[N, H, J, D],
+    v: T[N, H, J, D], hidden: T[M], mask: T[L, J], padding: T[N, M] = 0, padded: T[N, J] = 0) -> O: T[N, H, L, D] {
+  p[n, h, i, j] = sum(d: Q[n, h, i, d] * K[n, h, j, d]) * rsqrt(T(D)) + hidden[j] + padding[n, j]
+  q[n, h, i, j] = sum(d: Q[n, h, i, d] * k[n, h, j, d]) * rsqrt(T(D)) + mask[i, j] + padded[n, j]
+  m[n, h, i] = max(max(j: p[n, h, i, j]), max(j: q[n, h, i, j]))
+  e[n, h, i, j] = exp(p[n, h, i, j] - m[n, h, i])
+  f[n, h, i, j] = exp(q[n, h, i, j] - m[n, h, i])
+  O[n, h, i, c] = (sum(j: T(e[n, h, i, j]) * V[n, h, j, c]) + sum(j: T(f[n, h, i, j]) * v[n, h, j, c]))
+    / (sum(j: e[n, h, i, j]) + sum(j: f[n, h, i, j]))
+}""")
+"""Attention to kept keys and values and to new ones, which need not be in one tensor for it."""
+
+
 def attended(q: Any, k: Any, v: Any, place: Any = None, held: Held | None = None) -> tuple[Any, Any]:
     """Attention of each token to itself and to what is before it.
 
@@ -28,22 +43,34 @@ def attended(q: Any, k: Any, v: Any, place: Any = None, held: Held | None = None
         q: (batch, heads, length, features).
         k, v: the same, or with fewer heads, each for as many heads of queries in turn.
         place: that of the first token, as `split_place` takes it.
-        held: of all places; those of these tokens and behind are not read.
+        held: of all places; those of these tokens and behind are not read. Without it, the first
+            token is at place 0.
     Returns:
-        the result, and keys and values with those of these tokens.
+        the result; and keys and values of these tokens, or None where no place is given.
     """
-    if held is None or place is None:
+    if place is None:
         k, v = (_repeated(y, q.shape[1]) for y in (k, v))
         return ops.attention_causal(q, k, v), None
     first, starts = split_place(place)
-    keys, values = (ops.cache_update(kept, new, first) for kept, new in zip(held, (k, v)))
-    (batch, heads, length, size), (_, shared, places, _) = q.shape, keys.shape
-    seen = np.arange(places) - np.arange(length)[:, None]  # which places are before, but for the first one
-    rows = np.tile(seen, (heads // shared, 1))
-    hidden = ops.mask_bias(q.capture.constant(rows) > first, zeros(q, ()))
-    padding = {} if starts is None else {"padding": _before_texts(q, places, starts)}
-    found = ops.attention_masks(q.reshape(batch, shared, -1, size), keys, values, mask=hidden, **padding)
-    return found.reshape(batch, heads, length, size), (keys, values)
+    (batch, heads, length, size), shared, zero = q.shape, k.shape[1], zeros(q, ())
+    rows = q.reshape(batch, shared, -1, size)
+    own = q.capture.constant(np.arange(length))
+    later = np.tile(np.arange(length) > np.arange(length)[:, None], (heads // shared, 1))
+    mask = ops.mask_bias(q.capture.constant(later), zero)
+    if held is None:
+        padding = {} if starts is None else {"padding": _before_texts(q, own, starts)}
+        found = ops.attention_masks(rows, k, v, mask=mask, **padding)
+    else:
+        kept = q.capture.constant(np.arange(held[0].shape[2]))
+        if starts is None:
+            padding = {}
+        else:
+            padding = {
+                "padding": _before_texts(q, kept, starts),
+                "padded": _before_texts(q, own + first, starts),
+            }
+        found = _CONTINUED(rows, *held, k, v, ops.mask_bias(kept >= first, zero), mask, **padding)
+    return found.reshape(batch, heads, length, size), (k, v)
 
 
 def split_place(place: Any) -> tuple[Any, Any]:
@@ -53,14 +80,14 @@ def split_place(place: Any) -> tuple[Any, Any]:
     return place if isinstance(place, tuple) else (place, None)
 
 
-def _before_texts(q: Any, places: int, starts: Any) -> Any:
+def _before_texts(q: Any, places: Any, starts: Any) -> Any:
     """Numbers that are added to the scores of places before a text, of shape (batch, places).
 
     Half of the lowest number, not -inf: tokens that fill up a text see only such places, and must not
     be NaN, which a weight of 0 would not take away.
     """
     lowest = np.finfo(np.float16 if q.dtype == F16 else np.float32).min / 2
-    before = q.capture.constant(np.arange(places)[None]) < starts.reshape(-1, 1)
+    before = places.reshape(1, -1) < starts.reshape(-1, 1)
     return before.astype(q.dtype) * float(lowest)
 
 
@@ -74,23 +101,19 @@ def _repeated(y: Any, heads: int) -> Any:
 
 
 def through(layers: Iterable[Module], x: Any, place: Any, held: Sequence[Held] | None) -> tuple[Any, Any]:
-    """A text through all layers; with what each is to keep, where `held` is given."""
-    if held is None:
-        for layer in layers:
-            x, _ = layer(x)
-        return x, None
+    """A text through all layers; with keys and values of its tokens, where `place` is given."""
     found = []
-    for layer, kept in zip(layers, held, strict=True):
-        x, new = layer(x, place, kept)
+    for k, layer in enumerate(layers):
+        x, new = layer(x, place, None if held is None else held[k])
         found.append(new)
-    return x, found
+    return x, None if place is None else found
 
 
 class Writer(Module):
     """A language model that writes texts.
 
     Subclasses give logits for `forward(tokens)`, and for `forward(tokens, place, last, held)` logits of
-    the token at `last` alone, with keys and values of each layer.
+    the token at `last` alone, with keys and values of these tokens in each layer.
 
     Attributes:
         layers, shared, size: number of layers, heads of keys and values, and features of a head.
@@ -139,13 +162,15 @@ class Writer(Module):
         starts = None if attention_mask is None else _starts(np.asarray(attention_mask), text.shape)
         rng = np.random.default_rng(seed)
         length, places = text.shape[1], _rounded(text.shape[1] + max_new_tokens, self.longest)
-        empty = np.zeros((len(text), self.shared, places, self.size), np.float32)
-        held: Sequence[Held] = [(empty, empty)] * self.layers
+        shape = (len(text), self.shared, places, self.size)
+        kept = [(np.zeros(shape, np.float32), np.zeros(shape, np.float32)) for _ in range(self.layers)]
         given = np.pad(text, ((0, 0), (0, _rounded(length, places) - length)))
         place, last, ended = 0, length - 1, np.zeros(len(text), bool)
         while text.shape[1] < length + max_new_tokens and not ended.all():
             first: Any = np.array(place) if starts is None else (np.array(place), starts)
-            logits, held = self(given, first, np.array(last), held)
+            logits, made = self(given, first, np.array(last), kept if place else None)
+            for whole, part in zip(pytree.leaves(kept), pytree.leaves(made), strict=True):
+                whole[:, :, place : text.shape[1]] = part[:, :, : last + 1]
             new = _chosen(np.asarray(logits, np.float64), temperature, top_k, rng)
             if eos_token_id is not None:
                 new = np.where(ended, eos_token_id, new)
