@@ -90,7 +90,10 @@ CASES = {
         zipped(serialized_exported_program_json=b"{}"),
         "the archive was written by PyTorch 2.7 or older: its weights are pickled, and pickles run code",
     ),
-    "torch.save": (zipped(**{"m__data.pkl": b""}), "the archive is a pickle in a zip file, of torch.save"),
+    "torch.save": (
+        zipped(zipfile.ZIP_STORED, **{"m__data.pkl": b""}),
+        "the archive is a pickle in a zip file, of torch.save",
+    ),
     "TorchScript": (
         zipped(zipfile.ZIP_DEFLATED, m__code=b"def forward(self): pass", **{"m__data.pkl": b"a pickle"}),
         "the archive is a pickle in a zip file, of torch.save or TorchScript",
