@@ -158,6 +158,9 @@ def test_derivatives_with_constants_that_have_no_default():
         grad.text(c=2)
         == "op f_grad(X: f64[N], dY: f64[N]; c = 2, d = 1) -> dX: f64[N] {\n  dX[i] = dY[i] * 2.0\n}\n"
     )
+    preset = tx.grad(tx.op("op g(X: f64[N]; c = 2, d = 1) -> Y: f64[N] { Y[i] = X[i] * c }"))
+    assert str(preset) == preset.text() + "# for these constants; others: g_grad.text(c=...)\n"
+    assert "2.0" in preset.text() and "3.0" in preset.text(c=3)
     again = tx.op(grad.text(c=3))
     assert list(again([1.0, 2.0], [1.0, 10.0])) == list(grad([1.0, 2.0], [1.0, 10.0], c=3)) == [3, 30]
     with pytest.raises(tx.CallError, match="f_grad needs the constant c"):

@@ -358,12 +358,18 @@ class Op(callable.Callable):
     def __str__(self) -> str:
         if self._text is not None:
             return self._text
-        asked = ", ".join(f"{c.name}=..." for c in self.signature.constants if c.required)
-        return (
-            f"op {self.signature}\n# the equations depend on constants: {self.__name__}.text({asked})\n"
-            if asked
-            else self.text()
+        constants = self.signature.constants
+        if asked := ", ".join(f"{c.name}=..." for c in constants if c.required):
+            return (
+                f"op {self.signature}\n# the equations depend on constants: {self.__name__}.text({asked})\n"
+            )
+        # The header names the constants, and the equations have their values.
+        others = (
+            f"# for these constants; others: {self.__name__}.text({constants[0].name}=...)\n"
+            if constants
+            else ""
         )
+        return self.text() + others
 
     def text(self, **constants: object) -> str:
         """The equations, for values of its constants: a derivative has them after its constants are
