@@ -33,6 +33,10 @@ def written() -> dict[Path, str]:
     return {**{FOLDER / name: text for name, text in others.items()}, **pages}
 
 
+FIRST = ("Operators", "Schedules and kernels", "Gradients", "Options", "Measuring and tuning")
+"""Groups that readers look for first; the others follow by their names."""
+
+
 def page_text(page: Page, entries: Sequence[Entry]) -> str:
     """A page: its opening, a table of its names, and the entries by groups."""
     groups: dict[str, list[Entry]] = defaultdict(list)
@@ -41,7 +45,7 @@ def page_text(page: Page, entries: Sequence[Entry]) -> str:
     parts = [f"# {page.title}", filled(page.text), NOTE]
     if page is TENSORS:
         parts.append(tensor_class())
-    for group in sorted(groups):
+    for group in sorted(groups, key=lambda name: (FIRST.index(name) if name in FIRST else len(FIRST), name)):
         parts += [f"## {group}", contents(groups[group])]
         parts += [entry(each, 3) for each in groups[group] if each.name != "tx.Tensor"]
     if page is API:
