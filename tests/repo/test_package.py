@@ -172,6 +172,12 @@ def test_names_of_fragments(name: str, valid: bool):
     assert bool(FRAGMENT.fullmatch(name)) is valid
 
 
+def test_the_policy_says_whether_names_are_deprecated():
+    code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "texpr").rglob("*.py"))
+    policy = (ROOT / "docs/developer/versioning.md").read_text(encoding="utf-8")
+    assert ("No public name is deprecated now." in policy) == ("DeprecationWarning" not in code)
+
+
 def test_the_changelog_has_a_place_for_releases():
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert text.count(PYPROJECT["tool"]["towncrier"]["start_string"]) == 1
