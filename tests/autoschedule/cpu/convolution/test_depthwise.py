@@ -54,7 +54,16 @@ def test_sums_are_those_of_the_plain_loops(h: int, w: int, r: int, q: int, s: in
 @pytest.mark.parametrize("target", ("x86-64-v3", "x86-64-v4", "aarch64"))
 @pytest.mark.parametrize(
     ("h", "w", "r", "q", "s", "p"),
-    ((7, 7, 5, 5, 1, 2), (7, 7, 3, 3, 1, 1), (14, 14, 5, 5, 2, 2), (6, 5, 3, 3, 1, 0), (9, 14, 5, 5, 1, 2)),
+    (
+        (7, 7, 5, 5, 1, 2),
+        (7, 7, 3, 3, 1, 1),
+        (14, 14, 5, 5, 2, 2),
+        (13, 13, 3, 3, 2, 1),
+        (15, 28, 5, 5, 2, 2),
+        (13, 16, 5, 4, 2, 0),
+        (6, 5, 3, 3, 1, 0),
+        (9, 14, 5, 5, 1, 2),
+    ),
 )
 def test_small_planes_are_copied_with_zeros_around_them(
     h: int, w: int, r: int, q: int, s: int, p: int, target: str
@@ -63,6 +72,7 @@ def test_small_planes_are_copied_with_zeros_around_them(
     schedule = scheduled(h, w, r, q, s, p, target)
     if target != "aarch64" and w > 5:
         assert "Y: DepthwisePlane" in schedule.explain() and 'cache_read("X", "Y.c")' in schedule.script()
+        assert ('"a b c d -> a b c d%2 d/2"' in schedule.script()) == (s == 2), "even columns, then odd ones"
     schedule.certificate()
     generator = np.random.default_rng(0)
     given = [generator.standard_normal(shape, "f4") for shape in ((2, 3, h, w), (3, r, q))]

@@ -76,6 +76,8 @@ class ConvolutionCosts(CostModel):
     """Vectors of a row of a plane that is copied, at most."""
     copied_plane_rows: int = tuned(36, "rows", "times of kernels", "Zen 3, 2026-11-30")
     """Rows of a small plane, with zeros around it, that are copied one by one."""
+    copied_plane_rows_apart: int = tuned(64, "rows", "rows `groups` of `bench.layers`", "Zen 4, 2026-11-30")
+    """The same where lanes are two elements apart, which the copy has as neighbours."""
 
 
 CONVOLUTION_COSTS = ConvolutionCosts()

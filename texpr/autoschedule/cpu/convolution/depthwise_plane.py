@@ -13,6 +13,7 @@ from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
 from texpr.autoschedule.core.handles import LoopHandle, copy_loop, handles
+from texpr.autoschedule.core.layouts import dimension_names
 from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.template import NoMatch, Scheduled, Stage
 from texpr.autoschedule.cpu.convolution import register_tiling
@@ -20,6 +21,7 @@ from texpr.autoschedule.cpu.convolution.convolution_costs import CONVOLUTION_COS
 from texpr.autoschedule.cpu.convolution.depthwise import WindowParts, window_parts
 from texpr.autoschedule.cpu.gemm.packing import LINE
 from texpr.ir.build import integer
+from texpr.ir.expr import Tensor
 
 
 class DepthwisePlane:
@@ -38,7 +40,10 @@ class DepthwisePlane:
             return NoMatch("rows fill a vector, and windows are small")
         if size > CONVOLUTION_COSTS.plane_vectors * lanes or 4 * (-size % lanes) > size:
             return NoMatch("rows of many vectors, or many lanes would have nothing to do")
-        if _copied_rows(found) > CONVOLUTION_COSTS.copied_plane_rows:
+        costs = CONVOLUTION_COSTS
+        if _copied_rows(found) > (
+            costs.copied_plane_rows if found.step == 1 else costs.copied_plane_rows_apart
+        ):
             return NoMatch("planes of many rows")
         return found if _over_planes(found) else NoMatch("a single plane")
 
@@ -89,4 +94,20 @@ def _copy_plane(builder: ScheduleBuilder, parts: WindowParts, plane: LoopHandle)
     if (integer(buffer.shape[last]) or 0) <= lanes:
         builder.try_apply("pad", buffer, last, lanes)
     builder.apply("unroll", copy_loop(buffer, last - 1))
-    builder.apply("vectorize", copy_loop(buffer, last))
+    if parts.step == 2:
+        _by_phases(builder, buffer)
+    else:
+        builder.apply("vectorize", copy_loop(buffer, last))
+
+
+def _by_phases(builder: ScheduleBuilder, buffer: Tensor) -> None:
+    """Elements of even columns beside each other, and those of odd ones: lanes two elements apart
+    are neighbours then.
+    """
+    names = dimension_names(buffer)
+    *rows, column = names
+    pairs, phase = builder.split(copy_loop(buffer, buffer.rank - 1), 2, tail="peel")
+    builder.apply("reorder", phase, pairs)
+    builder.apply("unroll", phase)
+    builder.apply("vectorize", pairs)
+    builder.apply("layout", buffer, f"{' '.join(names)} -> {' '.join(rows)} {column}%2 {column}/2")
