@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import texpr as tx
 from texpr.compiler import kernel_cache, parallel_compile
 from texpr.compiler.kernels.native_code import NativeCode
 from texpr.graph.lowering.default_kernels import kernel_for
+from texpr.ir.json.program import Decoder
 from texpr.runtime import disk_cache
 
 TEXT = "op scaled(X: f32[N]) -> Y: f32[N] {{ Y[i] = X[i] * {factor} }}"
@@ -164,3 +166,31 @@ def test_a_worker_keeps_the_code_under_the_key_that_is_asked_for(tmp_path: Path)
         parallel_compile.compile_in_worker(*request.arguments())  # type: ignore[arg-type]
         assert not kernel.native.missing_key()
         assert parallel_compile._request(kernel) is None
+
+
+def test_workers_take_the_longest_kernels_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Those of most equations, so that no long one is alone at the end."""
+    asked: list[int] = []
+
+    def noted(function: str, text: str, *others: object, timeout: float) -> None:
+        rows, item = json.loads(text)
+        program, _ = Decoder(rows).item(item)  # type: ignore[misc]
+        asked.append(len(program.equations))
+
+    monkeypatch.setattr(parallel_compile, "run_in_child", noted)
+    lines = ["Y[i] = X[i] * 2001", "let T: f32[N]\n  T[i] = X[i] * 2002\n  Y[i] = T[i] + T[N - 1 - i]"]
+    programs = [tx.op(f"op f(X: f32[N]) -> Y: f32[N] {{\n  {line}\n}}").program() for line in lines]
+    with tx.options(cache_dir=tmp_path, threads=1):
+        mixed = [kernel_for(p, {p.sizes[0]: 100}) for p in reversed(programs)]
+        parallel_compile.compile_all([*mixed, *_kernels(16, 2100)])
+    assert asked == sorted(asked, reverse=True)
+    assert asked[0] == 2
+
+
+def test_what_a_worker_practises_is_kept_nowhere(tmp_path: Path):
+    with tx.options(cache_dir=tmp_path):
+        chosen = parallel_compile.options_to_send()
+    parallel_compile.prepare_worker(chosen)
+    before = set(tmp_path.rglob("*"))
+    parallel_compile.practise(chosen)
+    assert set(tmp_path.rglob("*")) == before

@@ -21,7 +21,8 @@ from typing import Any
 
 from texpr.compiler import kernel_cache
 from texpr.compiler.kernels.compiled_kernel import CompiledKernel
-from texpr.compiler.scheduled_kernels import compiled_again
+from texpr.compiler.op import op
+from texpr.compiler.scheduled_kernels import automatic, compiled_again
 from texpr.ir.json.program import Decoder, Encoder
 from texpr.runtime import disk_cache
 from texpr.runtime.native import native_library
@@ -36,6 +37,10 @@ MANY = 16
 """Kernels to compile, from which on this process compiles none."""
 MOST_WORKERS = 8
 """Workers at once: each has LLVM and isl in its memory."""
+PRACTICE = """op practice(X: f32[32, 64], W: f32[64, 32]) -> Y: f32[32, 32] {
+  Y[i, j] = max(0, sum(k: X[i, k] * W[k, j]))
+}"""
+"""The kernel that a worker compiles while it waits for its first one."""
 TIMEOUT = 600.0
 """Seconds after which a worker that compiles a kernel is killed."""
 _COMPILING = (
@@ -78,7 +83,8 @@ def compile_all(kernels: Iterable[CompiledKernel]) -> None:
     if not hands_over():
         return
     found = (_request(kernel) for kernel in dict.fromkeys(kernels))
-    queue = deque(request for request in found if request is not None)
+    # Workers take the last ones first: the longest, so that none of these is alone at the end.
+    queue = deque(sorted((r for r in found if r is not None), key=lambda r: len(r.kernel.program.equations)))
     alone = len(queue) >= MANY
     workers = min(current().threads - (not alone), len(queue) // KERNELS_OF_A_WORKER, MOST_WORKERS)
     if workers < 1:
@@ -115,7 +121,16 @@ def start_workers(kernels: int) -> None:
 
 def _start(chosen: Mapping[str, Any]) -> None:
     with suppress(Error, AssertionError, OSError):
-        run_in_child(f"{__name__}:prepare_worker", chosen, timeout=TIMEOUT)
+        run_in_child(f"{__name__}:practise", chosen, timeout=TIMEOUT)
+
+
+def practise(chosen: Mapping[str, Any]) -> None:
+    """Prepare a worker that has nothing else to do yet: the first kernel of a process takes three
+    times as long as the next one, since parts of it are loaded late. This one is kept nowhere.
+    """
+    prepare_worker(chosen)
+    with received_options(chosen), options(cache_dir=None):
+        automatic(op(PRACTICE).program(), {}).overwriting().native.built  # noqa: B018
 
 
 def prepare_worker(chosen: Mapping[str, Any]) -> None:
