@@ -13,9 +13,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
 
-from texpr.ir.affine import linear
-from texpr.ir.build import mul, sub
-from texpr.ir.expr import Cast, Expr, Read, Tensor, Var, index
+from texpr.ir.affine import Linear, linear
+from texpr.ir.expr import Cast, Expr, Read, Tensor, Var
 from texpr.ir.loop import For, Kernel, Store
 from texpr.poly.constraints.congruence import distinct_arguments, distinct_row_facts
 from texpr.poly.constraints.distances import distances, order, runs_first
@@ -474,8 +473,10 @@ def _determines(i: Expr, at: Expr, moving: Collection[Var]) -> bool:
     if term is None:
         return not theirs.terms
     c = next((c for t, c in mine.terms if t is term), 0)
-    rest = linear(sub(mul(i, index(d)), mul(at, index(c))))
-    return c != 0 and all(isinstance(t, Var) and t not in moving for t, _ in rest.terms)
+    if c == 0:  # as for most indices and most dimensions of an instance
+        return False
+    times = Linear(tuple([(t, d * k) for t, k in mine.terms]), d * mine.constant)
+    return all(isinstance(t, Var) and t not in moving for t, _ in times.plus(theirs, -c).terms)
 
 
 _Witness = tuple[AccessPair, tuple[int, ...]]
