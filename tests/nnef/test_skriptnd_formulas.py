@@ -201,6 +201,33 @@ operator bordered {
 """
 
 
+OUTSIDE = """
+operator behind {
+    @attrib { by: int; }
+    @input { x: real[n]; }
+    @output { most: real[n]; least: real[n]; total: real[n]; some: real[n]; }
+    @lower {
+        most[i,] >?= 2.0 * x[|i + by * n + j|,], i < n, j < 2;
+        least[i,] <?= x[|i + by * n|,] + x[i,], i < n;
+        total[i,] += exp(x[|i + by * n|,]) * x[|i + j|,], i < n, j < 2;
+        some[i,] += exp(x[|i + j|,]) * x[|i + 2 * j - 1|,], i < n, j < 2;
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("shape", [1, (1,), (3,)])
+def test_terms_that_are_outside_are_left_out(tmp_path, shape):
+    x = array(3 if shape == (3,) else 1)
+    most, least, total, some = run(loaded(tmp_path, OUTSIDE).behind(shape, by=1), x)
+    assert (most == -np.inf).all() and (least == np.inf).all() and (total == 0).all()
+    there = [(i, j) for i, j in np.ndindex(len(x), 2) if i + j < len(x) and 0 <= i + 2 * j - 1 < len(x)]
+    wanted = np.zeros_like(x)
+    for i, j in there:  # where one of two factors is outside, neither counts
+        wanted[i] += np.exp(x[i + j]) * x[i + 2 * j - 1]
+    np.testing.assert_allclose(some, wanted, 1e-5, 1e-6)
+
+
 @pytest.fixture(scope="module")
 def windows(tmp_path_factory):
     """Operators with windows."""
@@ -335,7 +362,7 @@ def test_places_that_are_data(tmp_path):
     assert np.array_equal(run(pick, x, at), x[:, at])
     with pytest.raises(tx.CallError, match=r"`at\[0\]` is 4, expected a value in 0..4"):
         mine.pick(2, 1, axis=1)(x, np.array([4]))
-    bounced = run(mine.bounced(1, 1), x[0], np.float32([-2.5, 0.5, 3.0, 4.5]))
+    bounced = run(mine.bounced(1, 1), x[0], np.array([-2.5, 0.5, 3.0, 4.5], "f4"))
     assert np.array_equal(bounced, x[0][[3, 0, 3, 2]])
     new, to = array(3, 4), np.array([1, 0, 1])
     expected = x.copy()

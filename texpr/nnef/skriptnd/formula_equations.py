@@ -23,7 +23,7 @@ from texpr.nnef.skriptnd.left_sides import (
 from texpr.nnef.skriptnd.operator_text import OperatorText, names_of_all
 from texpr.nnef.skriptnd.picked_places import Picking
 from texpr.nnef.skriptnd.runtime_terms import WHOLE_DIMENSION, Edge, Stacked, Tensor, Term, is_whole
-from texpr.nnef.skriptnd.scalar_terms import Refusal, chosen, kind_of, logical, term
+from texpr.nnef.skriptnd.scalar_terms import Refusal, chosen, converted, kind_of, logical, term
 from texpr.nnef.skriptnd.size_polynomials import IndexName, Size, Whole, text_of, unsteady
 from texpr.nnef.syntax import skript_tree
 
@@ -181,10 +181,16 @@ class FormulaWriter:
         found = self._evaluated(scope, formula)
         if formula.operator not in _REDUCTIONS or isinstance(found, list):
             raise Refusal("`|index|` leaves elements out of a sum or another reduction, and this is none")
-        inside = conditions[0]
+        if False in conditions:  # this place is outside for all indices, so every term is left out
+            kind = kind_of(found)
+            alone = Term(neutral, "int") if neutral in ("0", "1") else Term(neutral, kind)
+            return converted(kind, alone, self.text.dtypes)
+        if not conditions:
+            return found
+        together = conditions[0]
         for each in conditions[1:]:
-            inside = logical("&&", inside, each)
-        return chosen(inside, found, Term(neutral, kind_of(found)))
+            together = logical("&&", together, each)
+        return chosen(together, found, Term(neutral, kind_of(found)))
 
     def _evaluated(self, scope: Scope, formula: skript_tree.Formula) -> Any:
         self.locals(scope, formula)
@@ -196,7 +202,7 @@ class FormulaWriter:
         for index, extent in zip(indices, tensor.shape):
             if isinstance(index, Edge) and index.low is None:
                 found = inside(index.index, extent)
-                conditions += [found] if not isinstance(found, bool) and found not in conditions else []
+                conditions += [found] if found is not True and found not in conditions else []
                 index = index.index
             plain.append(index)
         return self.on_read(Scope(self.evaluate), tensor, plain, "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from texpr.nnef.skriptnd.runtime_terms import (
@@ -218,7 +218,8 @@ def _written(symbol: str, kind: str, x: Term, y: Term) -> Term:
     if symbol in "+-":
         return Term(f"{x.held(SUM)} {symbol} {y.held(PRODUCT)}", kind, SUM)
     if symbol == "*":
-        outside = "0" if "0" in (x.outside, y.outside) else ""
+        known = x.outside == "0" and _zero_outside(y) or y.outside == "0" and _zero_outside(x)
+        outside = "0" if known else ""
         return Term(f"{x.held(PRODUCT)} * {y.held(ATOM)}", kind, PRODUCT, outside)
     if symbol == "\\" and kind == "real":
         return Term(f"ceil({x.held(ATOM)} / {y.held(ATOM)})", kind)
@@ -229,6 +230,11 @@ def _written(symbol: str, kind: str, x: Term, y: Term) -> Term:
         return Term(f"{x.held(ATOM)} / {y.held(ATOM)}", kind, PRODUCT, outside)
     word = {"/": "//" if kind == "int" else "/", "%": "%", "**": "**"}[symbol]
     return Term(f"{x.held(ATOM)} {word} {y.held(ATOM)}", kind, PRODUCT)
+
+
+def _zero_outside(x: Term) -> bool:
+    """True if no read in a factor is outside where the product with it would not be 0."""
+    return x.outside == "0" or " | " not in x.text
 
 
 def _is_divisor(x: Term) -> bool:
@@ -377,7 +383,7 @@ def _of_number(name: str, x: Any) -> Any:
     return abs(x) if name == "abs" else type(x)((x > 0) - (x < 0))
 
 
-def converted(kind: str, x: Any, dtypes: dict[str, str]) -> Any:
+def converted(kind: str, x: Any, dtypes: Mapping[str, str]) -> Any:
     """`real(x)`, `int(x)` or `bool(x)`."""
     found = kind_of(x)
     if found == kind:
