@@ -121,7 +121,7 @@ _SIZES = {
     "mnasnet0_5": 64,
     "efficientnet_b0": 64,
     "googlenet": 64,
-    "vgg11": 64,
+    "vgg11": 224,
     "regnet_y_400mf": 64,
     "vit_b_16": 224,
 }
@@ -143,6 +143,8 @@ def export(name: str, folder: Path, target: object) -> None:
         if isinstance(module, nn.modules.batchnorm._BatchNorm):
             module.running_mean.normal_(0, 0.1)
             module.running_var.uniform_(0.5, 1.5)
+        elif isinstance(module, nn.Linear) and not module.weight.any():  # the untrained head of a ViT
+            module.weight.data.normal_(0, 0.02)
     x = data()
     with torch.no_grad():
         y = model(x)
