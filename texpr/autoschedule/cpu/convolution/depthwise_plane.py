@@ -93,7 +93,8 @@ def _copy_plane(builder: ScheduleBuilder, parts: WindowParts, plane: LoopHandle)
     lanes = LINE // tensor.dtype.bytes
     if (integer(buffer.shape[last]) or 0) <= lanes:
         builder.try_apply("pad", buffer, last, lanes)
-    builder.apply("unroll", copy_loop(buffer, last - 1))
+    if (integer(buffer.shape[last - 1]) or 0) <= CONVOLUTION_COSTS.copied_plane_rows:
+        builder.apply("unroll", copy_loop(buffer, last - 1))
     if parts.step == 2:
         _by_phases(builder, buffer)
     else:
