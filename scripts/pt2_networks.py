@@ -8,7 +8,8 @@ weights may enlarge rounding: that of inception_v3 is then 2.5e-4 in PyTorch its
     python scripts/pt2_networks.py --torch PYTHON [--only NAME,...] [--folder FOLDER]
 
 PyTorch runs in an environment of its own, by `scripts/peers/pt2_torch.py`. 1 if an error is above
-1e-4 and above twice PyTorch's, or a network is not read.
+1e-4 and above three times PyTorch's, or a network is not read: convolutions by Winograd's method have
+about twice the error of plain sums (docs/guide/rounding.md).
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ sys.path.insert(0, str(ROOT))
 import texpr as tx  # noqa: E402
 from tests.pt2.programs import leaves, nested_arguments  # noqa: E402
 
-BOUND = 1e-4
+BOUND, TIMES = 1e-4, 3
+"""The largest error, or how many times PyTorch's it may be."""
 NAMES = (
     "resnet18 resnet50 mobilenet_v2 mobilenet_v3_small efficientnet_b0 squeezenet1_1 shufflenet_v2_x1_0 "
     "convnext_tiny inception_v3 densenet121 googlenet vgg11 alexnet swin_t vit_b_16 mnasnet1_0 "
@@ -68,7 +70,7 @@ def row(python: str, folder: Path, name: str) -> tuple[str, bool]:
     text = (
         f"{name:22} {nodes:5} nodes  error {worst:.1e}, PyTorch's {own:.1e}  {seconds:6.1f} s with compiling"
     )
-    return text, worst <= max(BOUND, 2 * own)
+    return text, worst <= max(BOUND, TIMES * own)
 
 
 def main() -> int:
@@ -86,7 +88,7 @@ def main() -> int:
             text, right = row(given.torch, Path(given.folder or folder), name)
             print(text, flush=True)
             good += right
-    print(f"{good} of {len(names)} networks within {BOUND:g}, or twice PyTorch's error")
+    print(f"{good} of {len(names)} networks within {BOUND:g}, or {TIMES} times PyTorch's error")
     return 0 if good == len(names) else 1
 
 
