@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 
+from tests.repo.source import ROOT
 from texpr.support.once import once
 
 
@@ -40,3 +43,36 @@ def test_threads_get_the_same():
     for t in threads:
         t.join()
     assert len(found) == 4 and set(map(id, found)) == {id(slow.made)}
+
+
+def test_nothing_has_a_lock_that_forks_copy():
+    """`functools.cached_property` has one in Python 3.11."""
+    found = [p for p in (ROOT / "texpr").rglob("*.py") if "@cached_property" in p.read_text(encoding="utf-8")]
+    found += [
+        p for p in (ROOT / "texpr").rglob("*.py") if "@functools.cached" in p.read_text(encoding="utf-8")
+    ]
+    assert not found, "use texpr.support.once"
+
+
+FORKS = """
+import os, signal, sys, threading, time
+from texpr.support.once import once
+
+class Slow:
+    @once
+    def made(self):
+        time.sleep(0.5)
+        return 1
+
+threading.Thread(target=lambda: Slow().made).start()
+time.sleep(0.1)
+child = os.fork()
+if child == 0:
+    signal.alarm(10)
+    os._exit(Slow().made - 1)
+sys.exit(os.waitpid(child, 0)[1])
+"""
+
+
+def test_a_child_of_a_fork_does_not_wait_for_threads_it_does_not_have():
+    assert subprocess.run([sys.executable, "-c", FORKS], cwd=ROOT, check=False, timeout=60).returncode == 0

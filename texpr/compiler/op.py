@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Set
-from functools import cached_property, partial
+from functools import partial
 from os.path import normpath
 from pathlib import Path
 from sys import intern
@@ -35,6 +35,7 @@ from texpr.runtime.call.spec import Argument, Form, Numbers
 from texpr.support.elsewhere import OPERATOR, argument
 from texpr.support.errors import CallError, CheckError, CompileError, Error, ScheduleError
 from texpr.support.late import late
+from texpr.support.once import once
 from texpr.support.suggest import did_you_mean, known_arguments, suggests
 from texpr.support.tracebacks import boundary, hide_frames
 from texpr.support.warn import warn
@@ -408,7 +409,7 @@ class _LazyBinding:
     def __init__(self, kernel: CompiledKernel, shapes: tuple[Shape, ...]) -> None:
         self._kernel, self._shapes = kernel, shapes
 
-    @cached_property
+    @once
     def _call(self) -> Callable[..., object]:
         return self._kernel.bind(self._shapes)
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import astuple
-from functools import cached_property
 from hashlib import sha256
 
 from texpr import lang
@@ -24,6 +23,7 @@ from texpr.ir.tensor import Program
 from texpr.lang.elaboration.axis_spec import AxisSpec
 from texpr.runtime import disk_cache
 from texpr.support.frozen_dataclass import frozen
+from texpr.support.once import once
 from texpr.support.options import current
 from texpr.support.source import Source
 from texpr.support.version import identity
@@ -82,7 +82,7 @@ class Declarations:
         parts = identity(), str(current().text_limit), self._only or "", self.source.name, self.source.text
         return f"operators {sha256(chr(0).join(parts).encode('utf-8', 'surrogatepass')).hexdigest()}"
 
-    @cached_property
+    @once
     def _module(self) -> lang.Module:
         return lang.parse(self.source.text, self.source.name, self._uses, self._only)
 

@@ -10,8 +10,11 @@ T = TypeVar("T")
 
 class once(Generic[T]):
     """As `functools.cached_property`, and what it gives never changes: where threads compute it at
-    the same time, all get the value of the first that is done. From Python 3.12 on
-    `cached_property` keeps the last one, and code whose address was taken from another is freed.
+    the same time, all get the value of the first that is done.
+
+    Up to Python 3.11 `cached_property` has a lock for all objects of a class, which stays locked in
+    a child that is forked while another thread computes. From 3.12 on it keeps the last value, and
+    code whose address was taken from another is freed.
     """
 
     def __init__(self, compute: Callable[[Any], T]) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from texpr.support.frozen_dataclass import frozen
+from texpr.support.once import once
 
 _WINDOW = 100  # of a very long line, so many characters are shown on each side
 
@@ -18,7 +18,7 @@ class Source:
     name: str
     text: str = field(repr=False)
 
-    @cached_property
+    @once
     def _line_starts(self) -> list[int]:
         return [0] + [i + 1 for i, c in enumerate(self.text) if c == "\n"]
 

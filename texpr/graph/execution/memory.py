@@ -5,7 +5,6 @@ variables as they are now.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -77,7 +76,7 @@ class Memory:
         outputs = [n.outputs for n in launches]
         return lives, reuse_in_place([*zip(reads, outputs)], pairs, lives)
 
-    @cached_property
+    @once
     def fixed(self) -> dict[Tensor, Any]:
         """The arrays that stay, those of data and results among them. They are made when they are
         asked for: calls have arrays of their callers.
@@ -90,12 +89,12 @@ class Memory:
         block = self._placement.block(arena.size)
         return {t: self._placement.view(block, at, t) for t, at in arena.offset.items()}
 
-    @cached_property
+    @once
     def _call_arena(self) -> Arena:
         """Places of what is computed on the way from the arrays of a caller to results."""
         return make_arena(self._lives, self._over, set(self._interface.results))
 
-    @cached_property
+    @once
     def _call_block(self) -> dict[Tensor, Any]:
         return self._block(self._call_arena)
 

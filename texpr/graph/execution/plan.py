@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +30,7 @@ from texpr.runtime import gpu
 from texpr.support.errors import CallError, CompileError
 from texpr.support.gc_pause import uncollected
 from texpr.support.late import late
+from texpr.support.once import once
 from texpr.support.options import current
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class Plan(PlanReport):
         self.events = between = events(order.first, interface.sent, awaited, self._memory.root)
         self.runner = Runner(self.placement, interface, order, self._memory, between)
 
-    @cached_property
+    @once
     def program(self) -> Program:
         """The captured program after all passes: what the kernels compute."""
         return self._program()

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +33,7 @@ from texpr.runtime.gpu import DEFAULT_STREAM
 from texpr.support.errors import CallError, ResourceError
 from texpr.support.gc_pause import uncollected
 from texpr.support.late import late
+from texpr.support.once import once
 
 if TYPE_CHECKING:
     import statistics
@@ -82,12 +82,12 @@ class Runner:
         self._reads_late = any(memory.root(t) in interface.data for n in order.in_place for t in n.inputs)
         self._lock = RunLock(self._name)
 
-    @cached_property
+    @once
     def inputs(self) -> tuple[Any, ...]:
         """Arrays of the data inputs that stay."""
         return tuple(self._memory.fixed[t] for t in self._interface.data)
 
-    @cached_property
+    @once
     def results(self) -> tuple[Any, ...]:
         """Arrays that hold the results after `compute`, until the next one."""
         return tuple(self._memory.fixed[t] for t in self._interface.results)

@@ -22,6 +22,7 @@ from texpr.ir.printing.tensor import show_program
 from texpr.ir.tensor import Program
 from texpr.support.errors import CheckError
 from texpr.support.frozen_dataclass import replace
+from texpr.support.once import once
 
 
 @functools.lru_cache(maxsize=512)
@@ -78,12 +79,12 @@ class _Loop:
         ]
         return tuple(found) if len(found) > 1 else found[0]
 
-    @functools.cached_property
+    @once
     def _tensors(self) -> list[Tensor]:
         carries = self._carries
         return [*self._step.inputs[:carries], *self._holds.inputs[carries:], *self._step.inputs[carries:]]
 
-    @functools.cached_property
+    @once
     def _plans(self) -> tuple[Callable[..., Any], Callable[..., Any]]:
         return _plan(self._holds), _plan(self._step)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from copy import copy
-from functools import cached_property
 from itertools import takewhile
 from typing import Any, overload
 
@@ -18,6 +17,7 @@ from texpr.nn.core.bare_parameters import bare_parameters
 from texpr.nn.core.bounded_cache import LruCache
 from texpr.nn.core.module import Module
 from texpr.support.errors import CallError
+from texpr.support.once import once
 from texpr.support.tracebacks import boundary
 
 Shapes = Mapping[str, tuple[int, ...]]
@@ -47,18 +47,18 @@ class ModuleFunction:
         )
         self._modules: LruCache[Module] = LruCache()
 
-    @cached_property
+    @once
     def inputs(self) -> tuple[str, ...]:
         """The arguments that are tensors."""
         return tuple(inspect.signature(self.cls.forward).parameters)[1:]
 
-    @cached_property
+    @once
     def _by_position(self) -> tuple[str, ...]:
         """The first arguments of `forward`, which may be given by position."""
         named = inspect.signature(self.cls.forward).parameters.values()
         return tuple(p.name for p in list(named)[1:] if p.kind is p.POSITIONAL_OR_KEYWORD)
 
-    @cached_property
+    @once
     def __signature__(self) -> inspect.Signature:
         if self._text is not None:
             return inspect.signature(eval(f"lambda {self._text}: None"))

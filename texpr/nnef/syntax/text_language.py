@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from importlib.resources import files
 from typing import Any
 
@@ -15,6 +14,7 @@ from lark.exceptions import UnexpectedInput, UnexpectedToken
 
 from texpr.nnef.syntax.text_builder import Refused
 from texpr.support.errors import Error, ResourceError
+from texpr.support.once import once
 from texpr.support.source import Source, Span
 
 _MOST_NAMED = 6
@@ -66,7 +66,7 @@ class Language:
         # Outside of the handlers, without Lark's error, which holds the parser's stack.
         raise self.error(message, Span(source, start, stop), code=self.code, help=advice)
 
-    @cached_property
+    @once
     def _lark(self) -> Lark:
         return Lark(
             files("texpr.nnef.syntax").joinpath(self.grammar).read_text(encoding="utf-8"),

@@ -8,7 +8,6 @@ isl counts its operations; past `QUOTA` a question ends in `OutOfQuota`, which c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from threading import RLock
 from typing import TypeVar
 
@@ -19,6 +18,7 @@ from texpr.poly.constraints.conversion import Converter
 from texpr.poly.constraints.elimination import ReducedSystem, Row, collect_terms
 from texpr.poly.constraints.linear_forms import Conjunction, Constraint, Form, Key, Unknown, variable
 from texpr.support.forks import held_over_forks
+from texpr.support.once import once
 from texpr.support.unread import is_unread
 
 QUOTA = 2_000_000
@@ -360,7 +360,7 @@ class Assumptions:
             return True
         return not any(self.allows((c,)) for c in wanted.opposites())
 
-    @cached_property
+    @once
     def _question(self) -> Question:
         """The question that requires the piece, made when it is first needed: for many pieces it
         never is.
@@ -369,7 +369,7 @@ class Assumptions:
         question.require(self.piece)
         return question
 
-    @cached_property
+    @once
     def _solved(self) -> System:
         return self._question.system()
 

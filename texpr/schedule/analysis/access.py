@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 from texpr.ir.affine import Linear
 from texpr.ir.expr import Compare, Expr, Max, Min, Select, Tensor, Var
 from texpr.ir.traverse import equal, variables
 from texpr.passes.analysis.collapsed_dimensions import joined
 from texpr.passes.analysis.row_major import flat_index
+from texpr.support.once import once
 
 
 def unclamped(e: Expr) -> Expr:
@@ -31,7 +31,7 @@ class Access:
     tensor: Tensor
     indices: tuple[Expr, ...]
 
-    @cached_property
+    @once
     def place(self) -> Linear:
         """The element in memory, away from the edges."""
         return flat_index(self.tensor, tuple(unclamped(i) for i in self.indices))

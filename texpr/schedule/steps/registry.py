@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache
 from importlib import import_module
 from inspect import Parameter, Signature, signature
 from pkgutil import iter_modules
 from typing import Literal, TypeVar
 
 from texpr.ir.loop import Kernel
+from texpr.support.once import once
 
 KINDS = ("loops", "placement", "buffers", "reductions", "algebra", "hardware")
 """Folders of steps, in the order of the reference."""
@@ -44,7 +45,7 @@ class Rule:
     options: Mapping[str, str] = field(default_factory=dict)
     order_of_sums: OrderOfSums = "changed"
 
-    @cached_property
+    @once
     def signature(self) -> Signature:
         """The arguments of users: the parameters behind the kernel."""
         _, *rest = signature(self.function).parameters.values()

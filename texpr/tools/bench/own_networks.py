@@ -6,13 +6,13 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Callable
-from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from texpr import nn
 from texpr.support.errors import CallError
+from texpr.support.once import once
 from texpr.tools.bench.scaling_networks import Parts
 
 
@@ -31,7 +31,7 @@ class OwnNetwork:
         if not colon or not self._source or not self.name.isidentifier():
             raise self.error("expected FILE.py:FUNCTION or MODULE:FUNCTION")
 
-    @cached_property
+    @once
     def _function(self) -> Callable[[], Any]:
         """The function.
 

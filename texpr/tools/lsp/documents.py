@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 
+from texpr.support.once import once
 from texpr.tools.lsp.declarations import Declared, declarations
 from texpr.tools.lsp.operator_proofs import Origin
 from texpr.tools.lsp.positions import UTF16, Lines
@@ -22,11 +22,11 @@ class View:
     def text(self) -> str:
         return self.region.text
 
-    @cached_property
+    @once
     def parts(self) -> list[Declared]:
         return declarations(self.text)
 
-    @cached_property
+    @once
     def symbols(self) -> list[Symbol]:
         return symbols(self.parts)
 
@@ -57,11 +57,11 @@ class Document:
     encoding: str = UTF16
     origin: Origin = field(default_factory=Origin)
 
-    @cached_property
+    @once
     def lines(self) -> Lines:
         return Lines(self.text, self.encoding)
 
-    @cached_property
+    @once
     def views(self) -> list[View]:
         return [View(region) for region in regions(self.text, self.python)]
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from texpr.ir.dtypes import numpy_dtype
 from texpr.ir.expr import Tensor
 from texpr.ir.tensor import Equation, Invoke
 from texpr.runtime.slabs import ALIGNMENT
+from texpr.support.once import once
 
 _WORD = 8
 
@@ -71,15 +71,15 @@ class States:
             for at, s in zip(self._places, (Symbolic(t, self._capture) for t in self._inputs))
         ]
 
-    @cached_property
+    @once
     def _change(self) -> Plan:
         return Plan(self._whole, [])
 
-    @cached_property
+    @once
     def _change_once(self) -> Plan:
         return Plan(self._once, [])
 
-    @cached_property
+    @once
     def _advance(self) -> Plan:
         return Plan(self._alone, [])
 

@@ -5,7 +5,6 @@ are terms of their own.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import ClassVar
 
 from texpr.ir.build import add, compare, conjunction, fold, maximum, minimum, select, sub
@@ -14,6 +13,7 @@ from texpr.ir.expr import Axis, Const, Expr, Guard, Node, Read, Reduce, Tensor, 
 from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import rewrite, tensors, walk
 from texpr.support.frozen_dataclass import frozen_by_identity, node, replace
+from texpr.support.once import once
 
 UPDATES = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
 
@@ -126,12 +126,12 @@ class Semantics:
         assert isinstance(e, Read), "what is defined is read"
         return at_instance(d.value, d.element, e.indices)  # type: ignore[arg-type]
 
-    @cached_property
+    @once
     def tensors(self) -> set[Tensor]:
         """All tensors of the program: each of their elements has one value."""
         return {*self.program.inputs, *(t for e in self.program.equations for t in e.targets)}
 
-    @cached_property
+    @once
     def _recurrent(self) -> set[Tensor]:
         """Tensors that are computed from themselves."""
         below = {t: {u for d in ds for u in tensors(d.equation)} for t, ds in self.by_target.items()}
