@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -84,6 +86,65 @@ def test_values_are_not_copied(tmp_path: Path):
 def test_other_fields_are_read_as_before(tmp_path: Path):
     found = read_model(_saved(tmp_path, _model(fields="float_data")))
     assert not any(map(is_here, found.graph.initializer))
+
+
+def _in_nodes(rows: int = SIDE) -> Any:
+    """(x @ a) @ b plus the first rows of `table`, all of them `Constant` nodes; `table`, which is
+    no weight, is a number of the formula.
+    """
+    h, rng = onnx.helper, np.random.default_rng(2)
+    shapes = {"a": (SIDE, rows), "b": (rows, SIDE), "table": (SIDE, SIDE)}
+    values = {n: onnx.numpy_helper.from_array(rng.normal(size=s).astype("f4"), n) for n, s in shapes.items()}
+    nodes = [h.make_node("Constant", [], [n], value=v) for n, v in values.items()]
+    nodes += [
+        h.make_node("Add", ["x", "table"], ["more"]),
+        h.make_node("MatMul", ["more", "a"], ["xa"]),
+        h.make_node("MatMul", ["xa", "b"], ["y"]),
+    ]
+    x, y = (h.make_tensor_value_info(n, 1, [SIDE, SIDE]) for n in "xy")
+    graph = h.make_graph(nodes, "g", [x], [y])
+    return h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8)
+
+
+@pytest.mark.parametrize("constants", ["parameters", "fixed"])
+def test_values_of_nodes_stay_in_the_file(tmp_path: Path, constants: str):
+    path = _saved(tmp_path, _in_nodes())
+    assert [is_here(n.attribute[0].t) for n in read_model(path).graph.node[:3]] == [True] * 3
+    x = np.random.default_rng(1).normal(size=(SIDE, SIDE)).astype("f4")
+    from_file, from_bytes = (tx.onnx.load(m, constants=constants) for m in (path, path.read_bytes()))
+    np.testing.assert_array_equal(from_file(x), from_bytes(x))
+    names = ["a", "b"] if constants == "parameters" else []
+    assert list(from_file.state_dict()) == list(from_bytes.state_dict()) == names
+    for name, value in from_file.state_dict().items():
+        np.testing.assert_array_equal(np.asarray(value), np.asarray(from_bytes.state_dict()[name]))
+
+
+def test_a_node_with_two_values_is_read_by_protobuf(tmp_path: Path):
+    """Two attributes, or the attribute twice: no values are left out, and the checker has its say."""
+    model = _in_nodes()
+    model.graph.node[0].attribute.append(model.graph.node[1].attribute[0])
+    path = _saved(tmp_path, model)
+    with pytest.raises(CheckpointError, match="breaks a rule of ONNX"):
+        tx.onnx.load(path)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is in /proc")
+def test_the_peak_of_loading_nodes(tmp_path: Path):
+    """A process that loads a model has its weights in memory once."""
+    small, large = tmp_path / "small.onnx", tmp_path / "large.onnx"
+    small.write_bytes(_in_nodes(1).SerializeToString())
+    large.write_bytes(_in_nodes(1 << 15).SerializeToString())
+    peaks = [int(subprocess.check_output([sys.executable, "-c", PEAK, str(p)])) for p in (small, large)]
+    assert peaks[1] - peaks[0] < 1.1 * large.stat().st_size
+
+
+PEAK = """
+import sys
+import texpr as tx
+tx.onnx.load(sys.argv[1])
+with open("/proc/self/status") as status:
+    print(next(int(line.split()[1]) << 10 for line in status if line.startswith("VmHWM")))
+"""
 
 
 def test_dimensions_that_do_not_fit(tmp_path: Path):

@@ -1,9 +1,9 @@
 """Large values of a model's file: left out of what protobuf reads, and read where they are to lie.
 
 protobuf holds a file's bytes, its own copy of the values, and gives another one of each that is
-asked for (`findings/protobuf_bytes_copied.sh`). The values of initializers are one field of a message, at
-a place that its lengths say. Here a file is read without the large ones; each becomes external data
-of ONNX, in the file itself.
+asked for (`findings/protobuf_bytes_copied.sh`). The values of initializers, and of `Constant` nodes,
+are one field of a message, at a place that its lengths say. Here a file is read without the large
+ones; each becomes external data of ONNX, in the file itself.
 
 Source: the encoding of messages, https://protobuf.dev/programming-guides/encoding; field numbers of
 onnx.proto.
@@ -12,7 +12,7 @@ onnx.proto.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from math import prod
 from pathlib import Path
 from secrets import token_hex
@@ -29,9 +29,11 @@ from texpr.support.frozen_dataclass import frozen
 
 LARGE = 1 << 16
 """Bytes of values that are left out."""
-GRAPH, INITIALIZER, RAW_DATA = 7, 5, 9
-"""Numbers of fields: `graph` of a ModelProto, `initializer` of a GraphProto, `raw_data` of a
-TensorProto."""
+GRAPH, NODE, INITIALIZER, RAW_DATA = 7, 1, 5, 9
+"""Numbers of fields: `graph` of a ModelProto, `node` and `initializer` of a GraphProto, `raw_data` of
+a TensorProto."""
+OPERATOR, ATTRIBUTE, TENSOR = 4, 5, 5
+"""Numbers of fields: `op_type` and `attribute` of a NodeProto, `t` of an AttributeProto."""
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 """Wire types."""
 LONGEST = 10
@@ -62,6 +64,11 @@ class _Field:
     end: int
 
 
+_Strip = Callable[[IO[bytes], _Field, str], bytes | None]
+"""Gives a field's message, in a file of a version, with its large values as external data; None where
+they are to stay."""
+
+
 def version_of(file: IO[bytes]) -> str:
     """A text that is another one once a file was written to, or replaced."""
     about = os.fstat(file.fileno())
@@ -69,34 +76,56 @@ def version_of(file: IO[bytes]) -> str:
 
 
 def without_large_values(file: IO[bytes], size: int, version: str) -> bytes | None:
-    """The bytes of a model whose initializers with large values have them as external data at
-    `HERE`; None where no message says where they are, or none is large.
+    """The bytes of a model whose initializers and `Constant` nodes with large values have them as
+    external data at `HERE`; None where no message says where they are, or none is large.
 
     Args:
         size: bytes of the file.
         version: of the file (`version_of`).
     """
     try:
-        graphs = [f for f in _fields(file, 0, size) if f.number == GRAPH]
-        if len(graphs) != 1 or graphs[0].wire != BYTES:
-            return None
-        pieces, changed = [], False
-        for f in _fields(file, graphs[0].payload, graphs[0].end):
-            tensor = _stripped(file, f, version) if f.number == INITIALIZER and f.wire == BYTES else None
-            changed |= tensor is not None
-            pieces.append(_bytes(file, f.start, f.end) if tensor is None else _field(INITIALIZER, tensor))
-        if not changed:
-            return None
-        graph = _field(GRAPH, b"".join(pieces))
-        return _bytes(file, 0, graphs[0].start) + graph + _bytes(file, graphs[0].end, size)
+        return _with_one(file, _Field(0, BYTES, 0, 0, size), GRAPH, version, _stripped_graph)
     except Damaged:
         return None
 
 
+def _stripped_graph(file: IO[bytes], graph: _Field, version: str) -> bytes | None:
+    """A GraphProto with large values as external data; None where there are none."""
+    pieces, changed = [], False
+    for f in _fields(file, graph.payload, graph.end):
+        strip = _STRIPPED.get(f.number) if f.wire == BYTES and f.end - f.payload >= LARGE else None
+        short = strip(file, f, version) if strip else None
+        changed |= short is not None
+        pieces.append(_bytes(file, f.start, f.end) if short is None else _field(f.number, short))
+    return b"".join(pieces) if changed else None
+
+
+def _stripped_node(file: IO[bytes], node: _Field, version: str) -> bytes | None:
+    """A NodeProto of a `Constant` with its values as external data; None where they are to stay."""
+    operators = [f for f in _fields(file, node.payload, node.end) if f.number == OPERATOR]
+    if len(operators) != 1 or _bytes(file, operators[0].payload, operators[0].end) != b"Constant":
+        return None
+    return _with_one(file, node, ATTRIBUTE, version, _stripped_attribute)
+
+
+def _stripped_attribute(file: IO[bytes], attribute: _Field, version: str) -> bytes | None:
+    return _with_one(file, attribute, TENSOR, version, _stripped)
+
+
+def _with_one(file: IO[bytes], message: _Field, number: int, version: str, strip: _Strip) -> bytes | None:
+    """A message whose one field of a number is stripped; None where it has several, or stays."""
+    found = [f for f in _fields(file, message.payload, message.end) if f.number == number]
+    if len(found) != 1 or found[0].wire != BYTES:
+        return None
+    short = strip(file, found[0], version)
+    if short is None:
+        return None
+    before = _bytes(file, message.payload, found[0].start)
+    return before + _field(number, short) + _bytes(file, found[0].end, message.end)
+
+
 def _stripped(file: IO[bytes], initializer: _Field, version: str) -> bytes | None:
     """A TensorProto with its values as external data; None where they are to stay."""
-    if initializer.end - initializer.payload < LARGE:
-        return None
     fields = list(_fields(file, initializer.payload, initializer.end))
     values = [f for f in fields if f.number == RAW_DATA]
     if len(values) != 1 or values[0].wire != BYTES or values[0].end - values[0].payload < LARGE:
@@ -118,6 +147,10 @@ def _stripped(file: IO[bytes], initializer: _Field, version: str) -> bytes | Non
     ):
         tensor.external_data.add(key=key, value=str(text))
     return tensor.SerializeToString()
+
+
+_STRIPPED: dict[int, _Strip] = {INITIALIZER: _stripped, NODE: _stripped_node}
+"""Fields of a graph that hold values."""
 
 
 def _is_unusual(tensor: Any) -> bool:
@@ -159,6 +192,20 @@ def values_here(tensor: Any, path: Path) -> Given:
                 raise _changed(path)
             left = left[count:]
     return values
+
+
+def restore_constants(nodes: Iterable[Any], path: Path) -> None:
+    """Give `Constant` nodes the values that were left in the file: numbers of the program.
+
+    Raises:
+        CheckpointError: the file has changed.
+    """
+    for t in (a.t for n in nodes if n.op_type == "Constant" for a in n.attribute if a.HasField("t")):
+        if is_here(t):
+            values = values_here(t, path)
+            t.ClearField("external_data")
+            t.ClearField("data_location")
+            t.raw_data = values.astype(values.dtype.newbyteorder("<"), copy=False).tobytes()
 
 
 def _changed(path: Path) -> CheckpointError:

@@ -16,6 +16,7 @@ from texpr.onnx.constant_weights import with_initializers
 from texpr.onnx.converters import draws, find
 from texpr.onnx.element_types import FROM_ONNX
 from texpr.onnx.graph_conversion import Run, evaluated
+from texpr.onnx.large_values import restore_constants
 from texpr.onnx.narrow_types import NARROW, Narrow
 from texpr.onnx.read import all_nodes, array_of, elem_type, opsets, read_model, without_data
 from texpr.onnx.text_values import TEXT, Texts
@@ -58,6 +59,8 @@ def load(source: Any, dims: Mapping[str, int] | None = None, *, constants: str =
     proto = read_model(source)
     if constants == "parameters":
         proto = with_initializers(proto, owned=proto is not source)
+    if path is not None:
+        restore_constants(proto.graph.node, path)
     return OnnxModel(proto, dims or {}, path)
 
 

@@ -170,10 +170,12 @@ def _check(model: Any) -> None:
 
 
 def without_data(model: Any, at_least: int = FEW_BYTES) -> Any:
-    """A copy of a model whose initializers of so many bytes or more are empty."""
+    """A copy of a model whose initializers of so many bytes or more are empty, as are `Constant` nodes
+    of values that were left in its file.
+    """
     copy = library().ModelProto()
     _merge(copy, model, "graph")
-    _merge(copy.graph, model.graph, "initializer")
+    _merge(copy.graph, model.graph, "initializer", "node")
     for t in model.graph.initializer:
         new = copy.graph.initializer.add()
         if bytes_in_file(t.data_type, prod(t.dims)) < at_least:
@@ -181,13 +183,21 @@ def without_data(model: Any, at_least: int = FEW_BYTES) -> Any:
         else:
             new.name, new.data_type = t.name, t.data_type
             new.dims.append(0)
+    for node in model.graph.node:
+        new = copy.graph.node.add()
+        new.CopyFrom(node)
+        for a in new.attribute:
+            if a.HasField("t") and is_here(a.t):
+                a.t.ClearField("external_data")
+                a.t.ClearField("data_location")
+                a.t.dims[:] = [0]
     return copy
 
 
-def _merge(to: Any, message: Any, but: str) -> None:
-    """Copy all fields of a message but one."""
+def _merge(to: Any, message: Any, *but: str) -> None:
+    """Copy all fields of a message but those of some names."""
     for field, value in message.ListFields():
-        if field.name == but:
+        if field.name in but:
             continue
         if hasattr(value, "ListFields"):
             getattr(to, field.name).CopyFrom(value)
