@@ -59,15 +59,16 @@ class Memory:
         self.in_place = tuple(v for v, t in updates.items() if t in order.overwrites)
         self.exchanged = tuple(v for v in updates if v not in self.in_place)
         self._constants = {t: placement.constant(a) for t, a in interface.constants.items()}
+        given_away = {*interface.results, *updates.values(), *self._sent}
+        self.prepacked = Prepacked(placement, order.all, variables, given_away)
         self._lives, self._over = self._lifetimes(order, reuse)
         self.arena = make_arena(self._lives, self._over)
-        self.prepacked = Prepacked(placement, order.all, variables)
 
     def _lifetimes(self, order: LaunchOrder, reuse: bool) -> tuple[Lifetimes, Mapping[Tensor, Tensor]]:
-        """Live ranges of computed tensors, new values of variables and what is sent aside, and
-        the tensors that lie in the memory of others.
+        """Live ranges of computed tensors, new values of variables, what is sent and what is kept
+        aside, and the tensors that lie in the memory of others.
         """
-        assigned = {*self._interface.updates.values(), *self._sent}
+        assigned = {*self._interface.updates.values(), *self._sent, *self.prepacked.arrays}
         launches, root = order.all, self.root
         reads = [[root(t) for t in n.inputs] for n in launches]
         writes = [[root(t) for t in (*n.outputs, *n.scratch) if t not in assigned] for n in launches]
@@ -110,6 +111,12 @@ class Memory:
         }
         return self._with_variables(self._call_block | self._constants | dict(parameters) | inside)
 
+    def constant_arrays(self) -> dict[Tensor, Any]:
+        """Variables, and what kernels keep, as arrays."""
+        return self._with_views(
+            {t: array_of(v) for v, t in self._interface.variables.items()} | self.prepacked.arrays
+        )
+
     @property
     def prepacked_bytes(self) -> int:
         """Bytes of what kernels keep from run to run."""
@@ -146,8 +153,12 @@ class Memory:
             updates[v]: v.arrays()[1] for v in self.exchanged
         }
         arrays |= self.prepacked.arrays | self._sent
-        arrays |= replaced or {}
-        return arrays | {t: arrays[source].reshape(shape_of(t)) for t, source in self._views.items()}
+        return self._with_views(arrays | dict(replaced or {}))
+
+    def _with_views(self, arrays: dict[Tensor, Any]) -> dict[Tensor, Any]:
+        """The same with the tensors that are the memory of one of them."""
+        found = {t: arrays.get(source) for t, source in self._views.items()}
+        return arrays | {t: a.reshape(shape_of(t)) for t, a in found.items() if a is not None}
 
     @property
     def assigned(self) -> list[Any]:

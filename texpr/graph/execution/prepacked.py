@@ -1,51 +1,78 @@
 """Copies of variables, in the order in which kernels read them, which these keep from run to run.
 
 Weights of networks change seldom, and are read in another order than they lie in. A kernel that
-copies them does so in the first run; later runs use the copies, until a variable changes. Changes
-through texpr are announced. Who has the array of a variable may write to it at any time: its copies
-are made anew in each run then.
+copies them does so in the first run; later runs use the copies, until a variable changes. A launch
+that computes from variables alone runs once in the same way. Changes through texpr are announced. Who
+has the array of a variable may write to it at any time: its copies are made anew in each run then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from texpr.graph.capture.variable import Variable
 from texpr.graph.execution.placement import Placement
+from texpr.graph.fusion.producer_consumer import tensor_bytes
 from texpr.graph.lowering.launch_sequence import Launch
-from texpr.graph.passes.flatten_calls import shape_of
 from texpr.ir.expr import Tensor
+from texpr.runtime.gpu import HOST
 
 
 class Prepacked:
     """The copies that the kernels of a plan keep.
 
     Attributes:
-        arrays: where they lie, and the bytes that say whether they are there.
+        once: launches of variables alone, in order, whose outputs are kept.
+        arrays: where copies and these outputs lie, and the bytes that say whether copies are there.
         stale: true if a variable may have changed since they were made.
+        awaited: true if the launches of `once` have to run.
     """
 
     def __init__(
-        self, placement: Placement, launches: Sequence[Launch], variables: Iterable[Variable]
+        self,
+        placement: Placement,
+        launches: Sequence[Launch],
+        variables: Iterable[Variable],
+        results: Collection[Tensor] = (),
     ) -> None:
+        """Allocate.
+
+        Args:
+            launches: of one run, in order.
+            results: tensors that a run gives away.
+        """
         kept = [n.prepacked for n in launches if n.prepacked]
         done = [t for *_, t in kept]
+        self.once = tuple(n for n in launches if placement.name == HOST and _runs_once(n, results))
+        copies = [*(t for *copies, _ in kept for t in copies), *(t for n in self.once for t in n.outputs)]
         self.arrays: dict[Tensor, Any] = {
-            t: placement.view(placement.block(*shape_of(t)), 0, t) for *copies, _ in kept for t in copies
+            t: placement.view(placement.block(tensor_bytes(t)), 0, t) for t in copies
         }
         self.arrays |= {t: placement.zeros(t) for t in done}
         self._done = [self.arrays[t] for t in done]
-        self._variables = tuple(variables) if kept else ()
-        self.stale = False
+        self._variables = tuple(variables) if self.arrays else ()
+        self.stale, self.awaited = False, bool(self.once)
         for v in self._variables:
             v.watch(self)
         self.stale = self.stale or any(v.exposed for v in self._variables)
 
     def renew(self) -> None:
         """Let the next run make the copies anew. Changes from here on are of the run after it."""
-        self.stale = False
+        self.stale, self.awaited = False, bool(self.once)
         for each in self._done:
             each[0] = 0
         if any(v.exposed for v in self._variables):
             self.stale = True
+
+
+def _runs_once(launch: Launch, results: Collection[Tensor]) -> bool:
+    """True if the outputs of a launch are kept: it computes them from variables that do not change, and
+    they take no more memory than these.
+    """
+    return (
+        launch.is_constant
+        and not launch.prepacked
+        and not any(t in results for t in launch.outputs)
+        and sum(map(tensor_bytes, launch.outputs)) <= sum(map(tensor_bytes, launch.inputs))
+    )

@@ -43,6 +43,8 @@ else:
 # Variables may alternate between two arrays, so two bindings serve a training loop; a few more
 # where users exchange values.
 _BINDINGS = 8
+_ONCE = 2
+"""First in the key of the binding of launches that run once, as 0 and 1 are of others."""
 
 _Step = Callable[[], object]
 
@@ -117,6 +119,8 @@ class Runner:
         """
         if self._prepacked.stale:
             self._prepacked.renew()
+        if self._prepacked.awaited:
+            self._run_once()
         function, written = self._bound_function()
         if self._updates and not all(self._may_be_read(a, written) for a in arrays):
             return None
@@ -133,6 +137,18 @@ class Runner:
         if len(results) == 1:
             return (found,)
         return found if type(found) is tuple and len(found) == len(results) else self._repeated(found)
+
+    def _run_once(self) -> None:
+        """Run the launches whose outputs are kept."""
+        once = self._prepacked.once
+        key = (_ONCE, *map(id, map(array_of, self._variables)))
+        found = self._bindings.get(key)
+        if found is None:
+            arrays, raiser = self._memory.constant_arrays(), self._raiser(once)
+            found = self._placement.sequence(self._name, (), once, arrays, raiser)
+            self._bindings[key] = found
+        found()
+        self._prepacked.awaited = False
 
     def _may_be_read(self, array: Any, written: WrittenMemory) -> bool:
         """True if an argument of a program that assigns to variables can be read where it lies."""
@@ -395,14 +411,15 @@ class Runner:
         if len(self._functions) >= _BINDINGS:
             self._functions.clear()
         order, ranges, interface = self._order, self._checks.native, self._interface
+        first = [n for n in order.first if n not in self._prepacked.once]
         with uncollected():
             found = self._placement.function(
                 self._name,
                 ranges,
-                order.first,
+                first,
                 order.in_place,
                 self._memory.call_arrays(self._parameters),
-                self._raiser([*ranges, *order.all]),
+                self._raiser([*ranges, *first, *order.in_place]),
                 [self._parameters[t] for t in interface.data],
                 [self._parameters[t] for t in dict.fromkeys(interface.results)],
             )

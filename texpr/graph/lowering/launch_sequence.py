@@ -75,6 +75,11 @@ class Launch:
         )
 
     @property
+    def is_constant(self) -> bool:
+        """True if all of its inputs, of which there are some, have the same values from run to run."""
+        return bool(self.inputs) and not self.lengths and len(self.constants) == len(self.program.inputs)
+
+    @property
     def self_contained(self) -> bool:
         """True if a launch cannot fail: it asks neither for memory nor for functions of others."""
         return all(k.native.self_contained for k in self.kernels)
@@ -164,6 +169,7 @@ def make_launches(
         if not isinstance(group.equations[0], Invoke):  # an operator by itself is scheduled as it is written
             own = coalesced(own)
         order.append(_launch(own, inputs, outputs, kernel_of, constants))
+        constants |= {*outputs} if order[-1].is_constant else set()
     return Launches(tuple(order), views, (*decisions, *sweeps))
 
 
