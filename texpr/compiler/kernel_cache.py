@@ -57,6 +57,7 @@ class Built:
         self_contained: it cannot fail, as `scratch.is_self_contained` has it.
         scratch: bytes of buffers that the caller gives.
         prepacked: bytes of buffers that the caller keeps.
+        packed: positions of inputs that are read for these buffers alone.
         fallback: the plainer schedule that was compiled, where the default one is not certified.
     """
 
@@ -70,6 +71,7 @@ class Built:
     self_contained: bool
     scratch: tuple[int, ...]
     prepacked: tuple[int, ...]
+    packed: tuple[int, ...]
     fallback: Fallback | None = None
 
 
@@ -118,8 +120,9 @@ def _read(data: object, code: bytes, program: Program) -> Built | None:
             "self_contained": bool(alone),
             "scratch": list(scratch),
             "prepacked": list(kept),
+            "packed": list(packed),
             "fallback": left,
-        } if code and all(isinstance(n, int) for n in (*scratch, *kept)):
+        } if code and all(isinstance(n, int) for n in (*scratch, *kept, *packed)):
             sizes = {v.name: v for v in program.sizes}
             return Built(
                 code,
@@ -132,6 +135,7 @@ def _read(data: object, code: bytes, program: Program) -> Built | None:
                 alone,
                 tuple(scratch),
                 tuple(kept),
+                tuple(packed),
                 Fallback.from_json(left),
             )
     return None
@@ -164,6 +168,7 @@ def keep(key: str, built: Built) -> None:
         "self_contained": built.self_contained,
         "scratch": built.scratch,
         "prepacked": built.prepacked,
+        "packed": built.packed,
         "fallback": built.fallback and built.fallback.to_json(),
     }
     disk_cache.shared().put(key, json.dumps(data).encode() + b"\n" + built.code)

@@ -12,6 +12,7 @@ onnx.proto.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from math import prod
 from pathlib import Path
@@ -23,7 +24,7 @@ import numpy as np
 from texpr.ir.dtypes import numpy_dtype
 from texpr.onnx.element_types import FROM_ONNX, bytes_in_file, name_of
 from texpr.onnx.onnx_package import library
-from texpr.runtime.slabs import Given, given
+from texpr.runtime.slabs import Given, block, given, mapped, untouched
 from texpr.support.errors import CheckpointError
 from texpr.support.frozen_dataclass import frozen
 
@@ -69,7 +70,7 @@ _Strip = Callable[[IO[bytes], _Field, str], bytes | None]
 they are to stay."""
 
 
-def version_of(file: IO[bytes]) -> str:
+def version_of(file: IO[bytes] | OpenFile) -> str:
     """A text that is another one once a file was written to, or replaced."""
     about = os.fstat(file.fileno())
     return f"{about.st_dev} {about.st_ino} {about.st_size} {about.st_mtime_ns}"
@@ -208,8 +209,63 @@ def restore_constants(nodes: Iterable[Any], path: Path) -> None:
             t.raw_data = values.astype(values.dtype.newbyteorder("<"), copy=False).tobytes()
 
 
-def _changed(path: Path) -> CheckpointError:
-    return CheckpointError(f"{path} has changed while it was read", code="onnx", help="load it again")
+class OpenFile:
+    """A file that is closed once nobody has it."""
+
+    __slots__ = ("_number",)
+
+    def __init__(self, path: Path) -> None:
+        self._number = os.open(path, os.O_RDONLY)
+
+    def fileno(self) -> int:
+        """Its number in this process."""
+        return self._number
+
+    def __del__(self) -> None:
+        if hasattr(self, "_number"):
+            os.close(self._number)
+
+
+class StoredValues:
+    """Values of a tensor that were left in the file, read when they are needed; the file stays open
+    meanwhile, so it may be replaced or deleted, but not written to.
+    """
+
+    __slots__ = ("_file", "_offset", "_path", "_version", "stand_in")
+
+    def __init__(self, tensor: Any, file: OpenFile, path: Path) -> None:
+        self._file, self._path = file, path
+        self._offset, self._version = int(tensor.external_data[1].value), tensor.external_data[3].value
+        dtype = np.dtype(numpy_dtype(FROM_ONNX[tensor.data_type]))
+        self.stand_in = untouched(length_here(tensor), dtype, tuple(tensor.dims))
+
+    def read(self, stays: bool) -> np.ndarray:
+        """The values in new memory.
+
+        Raises:
+            CheckpointError: the file has changed.
+            ResourceError: they do not fit into memory.
+        """
+        found, size = self.stand_in, self.stand_in.nbytes
+        memory = block(size) if stays else mapped(size)
+        at, left = self._offset, memoryview(memory)  # type: ignore[arg-type]
+        while left:
+            count = os.preadv(self._file.fileno(), [left], at)
+            if not count:
+                raise _changed(self._path, "since the model was loaded")
+            at, left = at + count, left[count:]
+        if version_of(self._file) != self._version:
+            raise _changed(self._path, "since the model was loaded")
+        return memory.view(found.dtype).reshape(found.shape)
+
+
+def can_defer(tensor: Any) -> bool:
+    """True if the values of a tensor were left in the file, and can be read from there at any time."""
+    return is_here(tensor) and hasattr(os, "preadv") and sys.byteorder == "little"
+
+
+def _changed(path: Path, meanwhile: str = "while it was read") -> CheckpointError:
+    return CheckpointError(f"{path} has changed {meanwhile}", code="onnx", help="load it again")
 
 
 def wrong_length(tensor: Any, length: int) -> CheckpointError:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,19 +17,24 @@ from texpr.onnx.constant_weights import with_initializers
 from texpr.onnx.converters import draws, find
 from texpr.onnx.element_types import FROM_ONNX
 from texpr.onnx.graph_conversion import Run, evaluated
-from texpr.onnx.large_values import restore_constants
+from texpr.onnx.large_values import OpenFile, StoredValues, can_defer, restore_constants
 from texpr.onnx.narrow_types import NARROW, Narrow
 from texpr.onnx.read import all_nodes, array_of, elem_type, opsets, read_model, without_data
 from texpr.onnx.text_values import TEXT, Texts
 from texpr.onnx.values import Known, NeedsValue, NoTensors, Nothing, tensor_of
+from texpr.runtime import gpu
 from texpr.support.errors import CallError, CheckpointError
 from texpr.support.frozen_dataclass import frozen
+from texpr.support.options import current
 from texpr.support.tracebacks import boundary
 
 
 @boundary
 def load(source: Any, dims: Mapping[str, int] | None = None, *, constants: str = "parameters") -> OnnxModel:
     """Model in ONNX as a module.
+
+    Large weights of a path are read when they are needed, and the file is open until then: it may be
+    replaced or deleted, but not written to. `load(path.read_bytes())` reads all at once.
 
     Args:
         source: a path, the bytes of a file, or an onnx.ModelProto.
@@ -78,6 +84,7 @@ class OnnxModel(Module):
         inputs, outputs: names.
     Raises:
         CallError: in a call, inputs that are missing, unknown or do not fit the model.
+        CheckpointError: in a call, the file was written to since it was loaded.
     Example:
         >>> model = nn.Linear(3, 2)
         >>> tx.onnx.save(model, "linear.onnx", np.zeros((1, 3), np.float32), dims={"input": {0: "batch"}})
@@ -118,15 +125,20 @@ class OnnxModel(Module):
     def _register(self, proto: Any, path: Any) -> None:
         constants, kept = _roles(proto)
         self._add_seeds(proto)
+        stored = _stored(proto, path, constants)
         for t in proto.graph.initializer:
-            value = array_of(t, path)
+            source = stored.get(t.name)
+            value = Known(source.stand_in, FROM_ONNX[t.data_type]) if source else array_of(t, path)
             if isinstance(value, Narrow | Texts) or not value.dtype.is_float or t.name in constants:
                 self._constants[t.name] = value
-            elif t.name in kept:
-                self._buffers[t.name] = Buffer(value.array, True, t.name, value.dtype)
+                continue
+            if t.name in kept:
+                found = self._buffers[t.name] = Buffer(value.array, True, t.name, value.dtype)
             else:
                 trained = bool(value.shape)  # a number of rank 0 is mostly one of a formula
-                self._parameters[t.name] = Parameter(value.array, trained, t.name, value.dtype)
+                found = self._parameters[t.name] = Parameter(value.array, trained, t.name, value.dtype)
+            if source:
+                found.defer(source)
 
     def _add_seeds(self, proto: Any) -> None:
         """A seed for each stream of random numbers, as a buffer that `state_dict` leaves out."""
@@ -426,6 +438,23 @@ def _roles(proto: Any) -> tuple[set[str], set[str]]:
             constants |= {node.input[k] for k in found.known if k < len(node.input)}
             kept |= {node.input[k] for k in found.kept if k < len(node.input)}
     return constants, kept
+
+
+def _stored(proto: Any, path: Any, constants: Collection[str]) -> dict[str, StoredValues]:
+    """Values of variables that stay in the file until they are needed, by name.
+
+    Args:
+        constants: names of what is no variable.
+    """
+    found = [
+        t
+        for t in proto.graph.initializer
+        if can_defer(t) and FROM_ONNX[t.data_type].is_float and t.name not in constants
+    ]
+    if not found or gpu.full_name(current().device) != gpu.HOST:
+        return {}
+    file = OpenFile(Path(path))
+    return {t.name: StoredValues(t, file, Path(path)) for t in found}
 
 
 def _streams(proto: Any) -> set[float | None]:

@@ -10,6 +10,8 @@ cut from slabs that are large enough.
 
 from __future__ import annotations
 
+import mmap
+
 import numpy as np
 
 from texpr.support.errors import ResourceError
@@ -76,6 +78,19 @@ def in_lines(value: np.ndarray) -> np.ndarray:
     copy = block(value.nbytes).view(value.dtype).reshape(value.shape)
     copy[...] = value
     return copy
+
+
+def mapped(size: int) -> np.ndarray:
+    """Memory that the system takes back as soon as nobody has it. There must be some."""
+    return np.frombuffer(mmap.mmap(-1, size), np.uint8)
+
+
+def untouched(size: int, dtype: np.dtype, shape: tuple[int, ...]) -> Given:
+    """An array of zeros in addresses that take no memory; it cannot be written. For systems with
+    `mmap` of POSIX.
+    """
+    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ)
+    return np.frombuffer(memory, dtype).reshape(shape).view(Given)
 
 
 def _alone(size: int, alignment: int, wanted: int) -> np.ndarray:

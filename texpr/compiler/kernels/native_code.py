@@ -131,6 +131,11 @@ class NativeCode:
         """
         return self.built.prepacked
 
+    @property
+    def packed(self) -> tuple[int, ...]:
+        """Positions of inputs that are read for the buffers of `prepacked` alone."""
+        return self.built.packed
+
     @once
     def for_calls(self) -> NativeCode:
         """The code for calls, which give no memory: this one, where it asks for none."""

@@ -9,7 +9,7 @@ from texpr.compiler.kernel_cache import Built
 from texpr.compiler.kernels.aliasing import overwritten
 from texpr.compiler.kernels.certified import CertifiedLoops
 from texpr.compiler.kernels.extern_functions import externs_of
-from texpr.compiler.kernels.prepacking import prepacked_bytes, with_prepacking
+from texpr.compiler.kernels.prepacking import packed_inputs, prepacked_bytes, with_prepacking
 from texpr.compiler.kernels.workspace import is_self_contained, scratch_bytes, with_scratch
 from texpr.ir.loop import Kernel
 from texpr.support.frozen_dataclass import replace
@@ -57,5 +57,6 @@ def _built(
         is_self_contained(final),
         scratch_bytes(final),
         prepacked_bytes(final),
+        packed_inputs(final),
     )
     return Built(code(), certificate, *facts, loops.fallback)

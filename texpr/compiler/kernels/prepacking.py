@@ -12,6 +12,7 @@ from collections.abc import Set
 from texpr.ir.dtypes import U8
 from texpr.ir.expr import Compare, Const, Read, Tensor, index, plain
 from texpr.ir.loop import If, Kernel, Store
+from texpr.ir.traverse import walk
 from texpr.passes.loop.place_buffers import stride_of
 from texpr.schedule.analysis.constant_nests import constant_nests, written
 from texpr.support.frozen_dataclass import replace
@@ -36,6 +37,17 @@ def with_prepacking(final: Kernel, constants: Set[str]) -> Kernel:
     guarded = If(missing, (*first, Store(DONE, (index(0),), one, equation=-1)))
     rest = [s for s in final.body if not any(s is each for each in first)]
     return replace(final, body=(guarded, *rest), prepacked=(*kept, DONE))
+
+
+def packed_inputs(final: Kernel) -> tuple[int, ...]:
+    """Positions of inputs that a kernel reads for its copies alone: once these are there, anything may
+    lie in the place of such an input.
+    """
+    if not final.prepacked:
+        return ()
+    _, *rest = final.body  # behind the loops that copy
+    read = {n.tensor for s in rest for n in walk(s) if isinstance(n, Read)}
+    return tuple(k for k, t in enumerate(final.inputs) if t not in read)
 
 
 def prepacked_bytes(final: Kernel) -> tuple[int, ...]:

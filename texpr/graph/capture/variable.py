@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Mapping
 from operator import attrgetter
 from typing import Any, ClassVar, Protocol
@@ -18,7 +19,12 @@ from texpr.ir.dtypes import DType, as_bits, from_numpy, numpy_dtype, readable, s
 from texpr.runtime import gpu
 from texpr.runtime.slabs import Given, in_lines
 from texpr.support.errors import CallError
-from texpr.support.tracebacks import boundary
+from texpr.support.forks import held_over_forks
+from texpr.support.suggest import UnknownName
+from texpr.support.tracebacks import boundary, hide_frames, hide_own_frame
+
+_restoring = held_over_forks(threading.RLock())
+"""Held while a value that lies elsewhere is read to stay, so that it has one array."""
 
 
 class Structures:
@@ -54,6 +60,23 @@ class Copies(Protocol):
     stale: bool
 
 
+class Stored(Protocol):
+    """A value that lies elsewhere, such as in a file."""
+
+    @property
+    def stand_in(self) -> np.ndarray:
+        """An array of its shape and dtype, whose elements nobody may read."""
+        ...
+
+    def read(self, stays: bool) -> np.ndarray:
+        """The value in new memory, from the beginning of a line on.
+
+        Args:
+            stays: for long.
+        """
+        ...
+
+
 class Variable(VariableMethods):
     """A tensor with a value, of a shape that never changes.
 
@@ -78,7 +101,9 @@ class Variable(VariableMethods):
         CallError: a dtype that texpr does not have.
     """
 
-    __slots__ = ("__weakref__", "_current", "_spare", "_watching", "dtype", "exposed", "leaf", "name")
+    __slots__ = (
+        "__weakref__", "_current", "_spare", "_stored", "_watching", "dtype", "exposed", "leaf", "name",
+    )  # fmt: skip
     moves: ClassVar[int] = 0
     """Number of times that variables went to other devices: programs are captured anew afterwards.
     """
@@ -94,12 +119,47 @@ class Variable(VariableMethods):
         is_given = isinstance(data, Given) and device == gpu.HOST
         self._current: Any = array if is_given else _copy_to_device(array, device)
         self._spare: Any = None
+        self._stored: Stored | None = None
         self.leaf: Leaf | None = None
         self.exposed = False
         self._watching: WeakSet[Copies] | None = None
         capture = active_capture.get()
         if capture is not None:
             capture.made.append(self)
+
+    def defer(self, stored: Stored) -> None:
+        """Let the value lie elsewhere until its array is asked for; it was made of the `stand_in`."""
+        with _restoring:
+            self._stored = stored
+            del self._current
+
+    @property
+    def is_deferred(self) -> bool:
+        """True while the value lies elsewhere."""
+        return self._stored is not None
+
+    def __getattr__(self, name: str) -> Any:
+        """The array of a value that lay elsewhere. It lies here from then on."""
+        if name != "_current":
+            try:
+                return super().__getattr__(name)  # type: ignore[misc]
+            except UnknownName as error:  # often: NumPy asks for its protocols in each conversion
+                hide_own_frame(error)
+                raise
+            except Exception as error:
+                hide_frames(error)
+                raise
+        with _restoring:
+            stored = self._stored
+            if stored is not None:
+                self._current = stored.read(True)
+                self._stored = None
+            return object.__getattribute__(self, name)
+
+    def _put(self, array: Any) -> None:
+        """Let an array hold the value from now on, which may lie elsewhere until now."""
+        with _restoring:
+            self._current, self._spare, self._stored = array, None, None
 
     def changes(self) -> None:
         """The value is about to be another one: computations that wait for this one keep it."""
@@ -164,7 +224,12 @@ class Variable(VariableMethods):
         self.changed()
 
     def held(self) -> np.ndarray:
-        """The value as NumPy stores it, to be read: `data`, or a copy of what lies on a device."""
+        """The value as NumPy stores it, to be read: `data`, or a copy of what lies on a device or
+        elsewhere.
+        """
+        stored = self._stored
+        if stored is not None:
+            return stored.read(False)
         return self._current.numpy() if isinstance(self._current, gpu.DeviceArray) else self._current
 
     def numpy(self) -> np.ndarray:
@@ -181,7 +246,8 @@ class Variable(VariableMethods):
     @property
     def device(self) -> str:
         """The name of the device that the value lies on."""
-        return self._current.device.name if isinstance(self._current, gpu.DeviceArray) else gpu.HOST
+        found = layout_of(self)
+        return found.device.name if isinstance(found, gpu.DeviceArray) else gpu.HOST
 
     def move(self, device: str) -> None:
         """Let the value lie on another device. Programs that were captured before are for the old
@@ -194,22 +260,28 @@ class Variable(VariableMethods):
         if gpu.full_name(device) != self.device:
             moved = _copy_to_device(self.held(), device)
             self.changes()
-            self._current, self._spare = moved, None
+            self._put(moved)
             self.changed()
             Variable.moves += 1
             Structures.change()
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self._current.shape
+        return layout_of(self).shape
 
     @property
     def size(self) -> Size:
-        return Size(self._current.size, self._current.shape)
+        found = layout_of(self)
+        return Size(found.size, found.shape)
 
     @property
     def ndim(self) -> int:
-        return self._current.ndim
+        return layout_of(self).ndim
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return layout_of(self).nbytes
 
     def arrays(self) -> tuple[Any, Any]:
         """The array that holds the value, and the one a step may write."""
@@ -228,7 +300,7 @@ class Variable(VariableMethods):
         """
         if dtype != self.dtype:
             self.changes()
-            self._current, self._spare = _copy_to_device(stored(self.numbers(), dtype), self.device), None
+            self._put(_copy_to_device(stored(self.numbers(), dtype), self.device))
             self.dtype = dtype
             self.changed()
             Structures.change()
@@ -239,7 +311,7 @@ class Variable(VariableMethods):
         """
         assert array.shape == self.shape and array.dtype == numpy_dtype(self.dtype)
         self.changes()
-        self._current, self._spare = _copy_to_device(array, self.device), None
+        self._put(_copy_to_device(array, self.device))
         self.changed()
 
     def __texpr_call__(
@@ -251,7 +323,7 @@ class Variable(VariableMethods):
         return capture.apply(operator, inputs, constants)
 
     def __array__(self, dtype: object = None, copy: bool | None = None) -> np.ndarray:
-        value = readable(np.asarray(self._current if copy else self.expose()), self.dtype)
+        value = readable(np.asarray(self.held() if copy else self.expose()), self.dtype)
         return np.array(value, dtype=dtype, copy=copy)  # type: ignore[call-overload]
 
     def __getstate__(self) -> tuple:
@@ -259,7 +331,8 @@ class Variable(VariableMethods):
         array, which holds nothing that is needed.
         """
         nothing, slots = object.__getstate__(self)  # type: ignore[misc]
-        return nothing, {**slots, "leaf": None, "_spare": None, "_watching": None, "exposed": False}
+        hidden = {"leaf": None, "_spare": None, "_stored": None, "_watching": None, "exposed": False}
+        return nothing, {**slots, **hidden}
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """From the fifth protocol on, buffers may be handed out as they are."""
@@ -271,7 +344,7 @@ class Variable(VariableMethods):
         """The value lies in memory of its own: a shallow copy and buffers that are handed over
         share it, and NumPy's copies begin anywhere.
         """
-        self.exposed, self._watching = False, None
+        self.exposed, self._watching, self._stored = False, None, None
         for name, value in {**(state[0] or {}), **state[1]}.items():
             setattr(self, name, value)
         if isinstance(self._current, np.ndarray):
@@ -319,5 +392,13 @@ def report_changes(variables: Iterable[Variable]) -> None:
 
 array_of = attrgetter("_current")
 """`Variable.data` for every step, which asks for that of all variables: a property takes four
-times as long.
+times as long. A value that lies elsewhere is read then (`Variable.__getattr__`).
 """
+
+
+def layout_of(variable: Variable) -> Any:
+    """The array that holds the value, or a stand-in where it lies elsewhere: of its shape, dtype and
+    device.
+    """
+    stored = variable._stored
+    return variable._current if stored is None else stored.stand_in

@@ -4,12 +4,13 @@ variables as they are now.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from texpr.graph.capture.variable import array_of
+from texpr.graph.capture.variable import Variable, array_of, layout_of
 from texpr.graph.execution.arena import Arena, Lifetimes, lifetimes, make_arena, reuse_in_place
 from texpr.graph.execution.in_place_updates import LaunchOrder
 from texpr.graph.execution.interface import Interface
@@ -54,13 +55,13 @@ class Memory:
         self._placement, self._interface, self._views = placement, interface, views
         self._sent = dict(sent or {})
         variables, updates = interface.variables, interface.updates
-        elsewhere = {v: t for v, t in variables.items() if device_of(array_of(v)) == HOST != placement.name}
+        elsewhere = {v: t for v, t in variables.items() if device_of(layout_of(v)) == HOST != placement.name}
         self.scalars = HostScalars(placement, elsewhere)
         self.in_place = tuple(v for v, t in updates.items() if t in order.overwrites)
         self.exchanged = tuple(v for v in updates if v not in self.in_place)
         self._constants = {t: placement.constant(a) for t, a in interface.constants.items()}
         given_away = {*interface.results, *updates.values(), *self._sent}
-        self.prepacked = Prepacked(placement, order.all, variables, given_away)
+        self.prepacked = Prepacked(placement, order.all, variables, given_away, views)
         self._lives, self._over = self._lifetimes(order, reuse)
         self.arena = make_arena(self._lives, self._over)
 
@@ -99,17 +100,16 @@ class Memory:
     def _call_block(self) -> dict[Tensor, Any]:
         return self._block(self._call_arena)
 
-    def call_arrays(self, parameters: Mapping[Tensor, Parameter]) -> dict[Tensor, Any]:
-        """All tensors as arrays, data and results as parameters of a call.
+    def call_arrays(self, parameters: Mapping[Tensor, Parameter | np.ndarray]) -> dict[Tensor, Any]:
+        """All tensors as arrays, data and results as parameters of a call. Variables that are not read
+        may have a stand-in.
 
         Args:
-            parameters: those of the data and of the results.
+            parameters: those of the data and of the results, or arrays.
         """
-        inside = {
-            t: replace(parameters[result], shape=shape_of(t), dtype=numpy_dtype(t.dtype))
-            for t, result in self._call_arena.given.items()
-        }
-        return self._with_variables(self._call_block | self._constants | dict(parameters) | inside)
+        inside = {t: _beginning(parameters[result], t) for t, result in self._call_arena.given.items()}
+        arrays = self._call_block | self._constants | dict(parameters) | inside
+        return self._with_variables(arrays, None, self.prepacked.unread)
 
     def constant_arrays(self) -> dict[Tensor, Any]:
         """Variables, and what kernels keep, as arrays."""
@@ -142,13 +142,16 @@ class Memory:
         return self._with_variables(dict(self.fixed), replaced)
 
     def _with_variables(
-        self, arrays: dict[Tensor, Any], replaced: Mapping[Tensor, Any] | None = None
+        self,
+        arrays: dict[Tensor, Any],
+        replaced: Mapping[Tensor, Any] | None = None,
+        unread: Collection[Variable] = (),
     ) -> dict[Tensor, Any]:
         """The same with the variables, and with the tensors that are views."""
         updates = self._interface.updates
         for variable, tensor in self._interface.variables.items():
             if tensor not in self.scalars.arrays:
-                arrays[tensor] = array_of(variable)
+                arrays[tensor] = layout_of(variable) if variable in unread else array_of(variable)
         arrays |= {updates[v]: array_of(v) for v in self.in_place} | {
             updates[v]: v.arrays()[1] for v in self.exchanged
         }
@@ -194,3 +197,11 @@ class Memory:
         """Put results of a run on `spare` arrays where results lie."""
         for t in {*self._interface.results} & self.arena.overwrites.keys():
             self.fixed[t][...] = arrays[t]
+
+
+def _beginning(memory: Parameter | np.ndarray, tensor: Tensor) -> Any:
+    """A tensor that lies from the beginning of a parameter, or of an array, on."""
+    shape, dtype = shape_of(tensor), np.dtype(numpy_dtype(tensor.dtype))
+    if isinstance(memory, Parameter):
+        return replace(memory, shape=shape, dtype=dtype)
+    return memory.reshape(-1).view(np.uint8)[: prod(shape) * dtype.itemsize].view(dtype).reshape(shape)

@@ -10,7 +10,7 @@ import numpy as np
 
 from texpr.autoschedule.core.cost_model import COSTS
 from texpr.compiler import CompiledKernel
-from texpr.graph.capture.variable import Variable, array_of
+from texpr.graph.capture.variable import Variable, array_of, layout_of
 from texpr.graph.lowering.default_kernels import kernel_for
 from texpr.graph.passes.flatten_calls import shape_of
 from texpr.ir.dtypes import numpy_dtype
@@ -316,15 +316,15 @@ def choose_placement(
     """
     found: dict[str, Variable] = {}
     for v in variables:
-        if v.shape or device_of(array_of(v)) != gpu.HOST:
-            found.setdefault(device_of(array_of(v)), v)
+        if v.shape or device_of(layout_of(v)) != gpu.HOST:
+            found.setdefault(device_of(layout_of(v)), v)
     wanted = (
         gpu.full_name(name)
         if name is not None
         else next(iter(found), None) or gpu.full_name(current().device)
     )
     others = [v for d, v in found.items() if d != wanted]
-    others += [v for v in assigned if device_of(array_of(v)) != wanted]
+    others += [v for v in assigned if device_of(layout_of(v)) != wanted]
     for variable in others:
         raise CallError(
             f"`{variable.name}` lies on {variable.device}, and the program runs on {wanted}",

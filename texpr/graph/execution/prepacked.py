@@ -8,10 +8,10 @@ has the array of a variable may write to it at any time: its copies are made ane
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from texpr.graph.capture.variable import Variable
+from texpr.graph.capture.variable import Variable, array_of
 from texpr.graph.execution.placement import Placement
 from texpr.graph.fusion.producer_consumer import tensor_bytes
 from texpr.graph.lowering.launch_sequence import Launch
@@ -27,20 +27,24 @@ class Prepacked:
         arrays: where copies and these outputs lie, and the bytes that say whether copies are there.
         stale: true if a variable may have changed since they were made.
         awaited: true if the launches of `once` have to run.
+        unread: variables whose arrays no launch reads once all this is there.
+        is_first: true if the next run is the first one, and some of `unread` lie elsewhere.
     """
 
     def __init__(
         self,
         placement: Placement,
         launches: Sequence[Launch],
-        variables: Iterable[Variable],
+        variables: Mapping[Variable, Tensor],
         results: Collection[Tensor] = (),
+        views: Mapping[Tensor, Tensor] = {},  # noqa: B006
     ) -> None:
         """Allocate.
 
         Args:
             launches: of one run, in order.
             results: tensors that a run gives away.
+            views: tensors that are other tensors' memory.
         """
         kept = [n.prepacked for n in launches if n.prepacked]
         done = [t for *_, t in kept]
@@ -56,10 +60,33 @@ class Prepacked:
         for v in self._variables:
             v.watch(self)
         self.stale = self.stale or any(v.exposed for v in self._variables)
+        self._views, self._tensors = views, variables
+        self.unread = self._unread(launches, results) if self.arrays and placement.name == HOST else ()
+        self.is_first = any(v.is_deferred for v in self.unread)
+
+    def _unread(self, launches: Sequence[Launch], results: Collection[Tensor]) -> tuple[Variable, ...]:
+        later = [n for n in launches if n not in self.once]
+        tensors = (t for n in later for k, t in enumerate(n.inputs) if k not in n.packed)
+        read = {self._views.get(t, t) for t in (*tensors, *results)}
+        return tuple(v for v, t in self._tensors.items() if t not in read)
+
+    def values(self, launch: Launch) -> dict[Tensor, Variable]:
+        """The inputs of a launch that are, or lie in, variables of `unread`."""
+        owner = {self._tensors[v]: v for v in self.unread}
+        found = {t: owner.get(self._views.get(t, t)) for t in launch.inputs}
+        return {t: v for t, v in found.items() if v is not None}
+
+    def complete(self) -> None:
+        """Say that a run has made all copies."""
+        self.is_first = self.awaited = False
 
     def renew(self) -> None:
-        """Let the next run make the copies anew. Changes from here on are of the run after it."""
-        self.stale, self.awaited = False, bool(self.once)
+        """Let the next run make the copies anew. Changes from here on are of the run after it. Variables
+        that change once may do so again: all of them lie here from then on.
+        """
+        for v in self.unread:
+            array_of(v)
+        self.stale, self.awaited, self.is_first = False, bool(self.once), False
         for each in self._done:
             each[0] = 0
         if any(v.exposed for v in self._variables):

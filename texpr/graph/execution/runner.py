@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from texpr.graph.capture.variable import announce_changes, array_of, exchange_arrays, report_changes
+from texpr.graph.capture.variable import (
+    Variable,
+    announce_changes,
+    array_of,
+    exchange_arrays,
+    layout_of,
+    report_changes,
+)
 from texpr.graph.execution.in_place_updates import LaunchOrder
 from texpr.graph.execution.input_checks import InputChecks, Range
 from texpr.graph.execution.interface import Interface
@@ -79,7 +86,10 @@ class Runner:
         self._to_commit: _Step | None = None
         self._stream = DEFAULT_STREAM
         self._is_function = isinstance(placement, Host) and bool(interface.results) and not events
-        self._is_native = self._is_function and self._checks.all_native
+        self._is_first = self._is_function and not self._updates and self._prepacked.is_first
+        self._is_native = self._is_function and self._checks.all_native and not self._is_first
+        # A property of the plan, not of its state: bindings know variables by their arrays.
+        self._array_of = layout_of if self._is_first else array_of
         # Kernels that run last read data after the native call, which makes copies of strided ones.
         self._reads_late = any(memory.root(t) in interface.data for n in order.in_place for t in n.inputs)
         self._lock = RunLock(self._name)
@@ -119,6 +129,8 @@ class Runner:
         """
         if self._prepacked.stale:
             self._prepacked.renew()
+        if self._is_first:
+            return self._run_first(arrays)
         if self._prepacked.awaited:
             self._run_once()
         function, written = self._bound_function()
@@ -137,6 +149,29 @@ class Runner:
         if len(results) == 1:
             return (found,)
         return found if type(found) is tuple and len(found) == len(results) else self._repeated(found)
+
+    def _run_first(self, arrays: Sequence[np.ndarray]) -> tuple[Any, ...]:
+        """The first run, launch by launch: variables that lie elsewhere, and of which copies are made,
+        are there while a launch needs them, one after the other.
+        """
+        memory, packed, launches = self._memory, self._prepacked, self._order.first
+        made = {t: self._placement.zeros(t) for t in dict.fromkeys(self._interface.results)}
+        found = memory.call_arrays(dict(zip(self._interface.data, arrays)) | made)
+        for tensor, check in self._checks.native:
+            check([found[tensor]], {})
+        last = {v: k for k, n in enumerate(launches) for v in packed.values(n).values()}
+        held: dict[Variable, np.ndarray] = {}
+        for k, launch in enumerate(launches):
+            own = packed.values(launch)
+            held |= {v: v.held() for v in own.values() if v not in held}
+            values = found | {t: held[v].reshape(shape_of(t)) for t, v in own.items()}
+            with deferred_interrupts:  # a launch may write over what it reads
+                self._placement.single(launch, values, self._raiser([launch]))()
+            held = {v: array for v, array in held.items() if last[v] > k}
+        packed.complete()
+        self._is_first, self._is_native = False, self._checks.all_native
+        results = self._interface.results
+        return tuple(made[t].copy() if t in results[:k] else made[t] for k, t in enumerate(results))
 
     def _run_once(self) -> None:
         """Run the launches whose outputs are kept."""
@@ -397,15 +432,12 @@ class Runner:
 
     def _bound_function(self) -> tuple[Function, WrittenMemory]:
         """The run as a function, on the arrays that the variables have now."""
-        key = tuple(map(id, map(array_of, self._variables)))
-        return self._functions.get(key) or self._function(key)
+        key = tuple(map(id, map(self._array_of, self._variables)))
+        return self._functions.get(key) or self._function()
 
-    def _function(self, key: tuple[int, ...]) -> tuple[Function, WrittenMemory]:
+    def _function(self) -> tuple[Function, WrittenMemory]:
         """The run as a function of the data, but for what is committed then, and what that
         writes.
-
-        Args:
-            key: the identities of the variables' arrays.
         """
         assert isinstance(self._placement, Host)
         if len(self._functions) >= _BINDINGS:
@@ -413,16 +445,18 @@ class Runner:
         order, ranges, interface = self._order, self._checks.native, self._interface
         first = [n for n in order.first if n not in self._prepacked.once]
         with uncollected():
+            arrays = self._memory.call_arrays(self._parameters)
             found = self._placement.function(
                 self._name,
                 ranges,
                 first,
                 order.in_place,
-                self._memory.call_arrays(self._parameters),
+                arrays,
                 self._raiser([*ranges, *first, *order.in_place]),
                 [self._parameters[t] for t in interface.data],
                 [self._parameters[t] for t in dict.fromkeys(interface.results)],
             )
+        key = tuple(id(arrays[interface.variables[v]]) for v in self._variables)
         return self._functions.setdefault(key, (found, WrittenMemory(self._memory.assigned)))
 
     def _raiser(self, entries: Sequence[Range | Launch]) -> Callable[[int], None]:

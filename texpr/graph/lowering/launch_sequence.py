@@ -80,6 +80,11 @@ class Launch:
         return bool(self.inputs) and not self.lengths and len(self.constants) == len(self.program.inputs)
 
     @property
+    def packed(self) -> frozenset[int]:
+        """Positions of inputs that its kernel no longer reads once it has copies of them."""
+        return frozenset(self.kernel.native.packed if self.prepacked else ())
+
+    @property
     def self_contained(self) -> bool:
         """True if a launch cannot fail: it asks neither for memory nor for functions of others."""
         return all(k.native.self_contained for k in self.kernels)

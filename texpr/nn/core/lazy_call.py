@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from texpr.graph import Capture, Variable
-from texpr.graph.capture.variable import array_of
+from texpr.graph.capture.variable import layout_of
 from texpr.graph.lazy import Tensor
 from texpr.graph.lazy.computation_cache import ComputationCache, cache_of_program
 from texpr.graph.lazy.devices import common_device
@@ -67,7 +67,7 @@ class CapturedCall:
         distinct = tuple(dict.fromkeys([*(r.tensor for r in results), *updates.values()]))
         assert len(distinct) == len(results) + len(updates), "results are tensors of their own"
         constants = tuple(Tensor(a.shape, t.dtype, a) for t, a in capture.constants.items())
-        weight = sum(array_of(v).nbytes for v in capture.variables)
+        weight = sum(layout_of(v).nbytes for v in capture.variables)
         cache = cache_of_program(capture.differentiable(distinct), weight)
         return CapturedCall(
             cache, tuple(capture.variables), {HOST: constants}, pytree.skeleton(outputs), tuple(updates)
