@@ -8,7 +8,8 @@
 
 Each run has an environment of its own, with the wheel of this checkout and the group `test` of
 pyproject.toml. A Python that is not here, and one for which a dependency has no wheel, is shown as
-absent, with the reason. Ends with 1 where a run failed.
+absent, with the reason. The free-threaded build runs without the GIL, and islpy is built for it from
+its sources. Ends with 1 where a run failed.
 """
 
 from __future__ import annotations
@@ -69,8 +70,15 @@ FIRST_WHEELS = {
         "matplotlib": "3.10.5",
         "pillow": "12.0.0",
     },
+    "3.14t": {"scikit-learn": "1.8.0", "safetensors": "0.9.0rc0", "mpi4py": "4.1.1"},
 }
-"""The first release of a package with wheels for a Python, where that is after its lower bound."""
+"""The first release of a package with wheels for a Python, where that is after its lower bound. Those
+for 3.14 count for 3.14t too.
+"""
+BUILT = {"3.14t": ("islpy",)}
+"""Packages that have no wheel for a Python and are built from their sources: that takes a C++ compiler
+and some minutes, once; pip keeps what it built.
+"""
 PROBE = (
     "import sys, sysconfig, platform; print(platform.python_version(), "
     "'t' if sysconfig.get_config_var('Py_GIL_DISABLED') else '')"
@@ -101,7 +109,7 @@ def main() -> int:
     parser.add_argument("--logs", type=Path, help="a directory for what pytest prints")
     arguments = parser.parse_args()
     if arguments.bounds:
-        return print_bounds([python for python in arguments.python if not python.endswith("t")])
+        return print_bounds(arguments.python)
     table = Table({"python": "<7", "is": "<8", "dependencies": "<12", "result": "<7", "time": ">6", "": "<"})
     print(table.header(), flush=True)
     failed = False
@@ -214,7 +222,8 @@ def _install(program: Path, python: str, dependencies: str, environment: Path, f
         if problem := _problem(step):
             return problem
     wheel = next(wheels.glob("texpr-*.whl"))
-    return _problem([*pip, "install", "-q", "--only-binary=:all:", "-c", constraints, wheel, *_group("test")])
+    kinds = ["--only-binary=:all:", *(f"--no-binary={name}" for name in BUILT.get(python, ()))]
+    return _problem([*pip, "install", "-q", *kinds, "-c", constraints, wheel, *_group("test")])
 
 
 def _problem(command: Sequence[str | Path]) -> str:
@@ -250,7 +259,8 @@ def oldest(python: str) -> dict[str, str]:
         if each is not None and (bound := _lower(each)):
             known = bounds.get(each.package)
             bounds[each.package] = bound if known is None or _at_least(bound, known) else known
-    return bounds | {n: v for n, v in FIRST_WHEELS.get(python.rstrip("t"), {}).items() if n in bounds}
+    first = FIRST_WHEELS.get(python.rstrip("t"), {}) | FIRST_WHEELS.get(python, {})
+    return bounds | {n: v for n, v in first.items() if n in bounds}
 
 
 def _at_least(version: str, bound: str) -> bool:
@@ -269,10 +279,12 @@ def print_bounds(pythons: Sequence[str]) -> int:
     found = False
     for python in pythons:
         for name, version in oldest(python).items():
-            if name not in needed:
+            if name not in needed or name in BUILT.get(python, ()):
                 continue
             command = [sys.executable, "-m", "pip", "install", "-q", "--dry-run", "--ignore-installed"]
-            command += ["--no-deps", "--only-binary=:all:", "--target", "unused", "--python-version", python]
+            command += ["--no-deps", "--only-binary=:all:", "--target", "unused"]
+            command += ["--implementation", "cp", "--python-version", python.rstrip("t")]
+            command += ["--abi", f"cp{python.replace('.', '')}"] if python.endswith("t") else []
             done = subprocess.run([*command, f"{name}=={version}"], capture_output=True, text=True)
             if done.returncode:
                 there = re.search(r"\(from versions: (.*)\)", done.stderr)

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 SOURCES = Path(__file__).resolve().parents[1] / "texpr" / "runtime" / "native"
-UNITS = ("library", "value_checks", "sorting", "xla_ffi")
+UNITS = ("library", "library_free_threaded", "value_checks", "sorting", "xla_ffi")
 HOSTS = ("x86_64", "aarch64")
 VERSION = "19.1.7"
 """The version of clang. LLVM reads the text of older versions, so it must not be newer than the

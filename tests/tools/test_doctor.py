@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import subprocess
 import sys
 from importlib import metadata
@@ -48,7 +49,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     monkeypatch.setattr(metadata, "requires", lambda name: REQUIRES)
     monkeypatch.setattr(metadata, "distribution", lambda name: own)
     monkeypatch.setattr("platform.python_version", lambda: "3.12.1")
-    monkeypatch.setattr(sys, "abiflags", "", raising=False)
+    monkeypatch.setattr(packages, "FREE_THREADED", False)
     return versions
 
 
@@ -86,15 +87,25 @@ def test_packages_that_are_old_or_missing(installed, monkeypatch):
     )
 
 
-def test_a_free_threaded_python(installed, monkeypatch):
-    monkeypatch.setattr(sys, "abiflags", "t", raising=False)
-    assert next(iter(packages.required())) == Finding(
-        "packages",
-        "python",
-        "problem",
-        "3.12.1, free-threaded build",
-        "use the usual build of the same version",
-    )
+@pytest.mark.parametrize(
+    ("version", "is_on", "expected"),
+    [
+        (
+            "3.13.1",
+            False,
+            "problem 3.13.1 (>=3.11), free-threaded build, without the GIL: "
+            "use Python 3.14, or the usual build of the same version",
+        ),
+        ("3.14.1", False, "ok 3.14.1 (>=3.11), free-threaded build, without the GIL"),
+        ("3.14.1", True, "ok 3.14.1 (>=3.11), free-threaded build, with the GIL"),
+    ],
+)
+def test_a_free_threaded_python(installed, monkeypatch, version, is_on, expected):
+    monkeypatch.setattr(platform, "python_version", lambda: version)
+    monkeypatch.setattr(packages, "FREE_THREADED", True)
+    monkeypatch.setattr(packages, "runs_without_gil", lambda: not is_on)
+    found = next(iter(packages.required()))
+    assert f"{found.status} {found.value}" + (f": {found.help}" if found.help else "") == expected
 
 
 def test_metadata_of_another_version(installed, monkeypatch):

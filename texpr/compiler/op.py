@@ -131,12 +131,14 @@ class Op(callable.Callable):
         chosen = self.signature.bind_dtypes({}) | dict(dtypes or {})
         filled = self.signature.provable(constants or {})
         key = (tuple(chosen.items()), _constants_key(filled), absent)
-        if key not in self._programs:
-            self._programs[key] = made = self._make(chosen, filled, absent)
+        found = self._programs.get(key)
+        if found is None:
+            # Of threads that make it at once, all get the same: kernels are found by it.
+            found = self._programs.setdefault(key, self._make(chosen, filled, absent))
             make, arguments = self._origin
             if make is op and len(arguments[0]) <= _SHORT_TEXT:
-                kernel_cache.remember_origin(made, repr((arguments, key[:2], sorted(absent))))
-        return self._programs[key]
+                kernel_cache.remember_origin(found, repr((arguments, key[:2], sorted(absent))))
+        return found
 
     def kernel_for(self, program: Program, shapes: tuple[Shape, ...]) -> CompiledKernel:
         """The kernel that serves calls on inputs of these shapes, compiled if it is the first that

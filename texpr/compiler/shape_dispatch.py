@@ -13,13 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from threading import RLock
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from texpr.compiler.kernels.compiled_kernel import MOST_SHAPES, CompiledKernel
 from texpr.ir.expr import Var
 from texpr.ir.shapes import Shape
 from texpr.ir.tensor import Program
+from texpr.support.forks import held_over_forks
 from texpr.support.late import late
 from texpr.support.options import current
 
@@ -59,6 +61,8 @@ class Kernels:
     _prices: dict[Program, float] = field(default_factory=dict)
     _usage: dict[tuple[Program, Numbers], _Usage] = field(default_factory=dict)
     _orders: dict[tuple[Program, Numbers], accumulation_order.Order] = field(default_factory=dict)
+    _lock: Any = field(default_factory=lambda: held_over_forks(RLock()))
+    """Of what kernels are made: two threads that want the same one compile it once."""
 
     def kernel_for(
         self, program: Program, sizes: Mapping[Var, int], shapes: Sequence[Shape]
@@ -67,8 +71,18 @@ class Kernels:
         needs it.
         """
         own = (program, tuple(sizes[v] for v in program.sizes))
-        if own in self.made:
-            return self.made.setdefault(own, self.made.pop(own))
+        with self._lock:
+            if own in self.made:
+                return self.made.setdefault(own, self.made.pop(own))
+            return self._new_kernel_for(own, program, sizes, shapes)
+
+    def _new_kernel_for(
+        self,
+        own: tuple[Program, Numbers],
+        program: Program,
+        sizes: Mapping[Var, int],
+        shapes: Sequence[Shape],
+    ) -> CompiledKernel:
         if self._deserves_own_kernel(own) or self._order(program, sizes) != self._order(program, {}):
             return self._compiled(own, sizes, shapes)
         shared = (program, ())
@@ -85,7 +99,7 @@ class Kernels:
         self._prices[own[0]] = perf_counter() - start
         self._usage.pop(own, None)
         if len(self.made) > MOST_SHAPES:
-            self.made.pop(next((key for key in tuple(self.made) if key[1]), own), None)
+            self.made.pop(next((key for key in self.made if key[1]), own))
         return kernel
 
     def _order(self, program: Program, sizes: Mapping[Var, int]) -> accumulation_order.Order:
@@ -97,8 +111,7 @@ class Kernels:
         return self._orders[key]
 
     def _deserves_own_kernel(self, own: tuple[Program, Numbers]) -> bool:
-        made = tuple(self.made)  # other threads may make some meanwhile
-        kept = sum(1 for other, numbers in made if other is own[0] and numbers)
+        kept = sum(1 for other, numbers in self.made if other is own[0] and numbers)
         usage = self._usage.get(own)
         return (
             kept < current().specializations

@@ -50,15 +50,17 @@ def test_clang_makes_this_ir_of_the_sources(unit, host):
     assert script.compiled(unit, host, compiler) == native_library.source(unit, host), STALE
 
 
+@pytest.mark.parametrize("free_threaded", [False, True])
 @pytest.mark.parametrize("host", script.HOSTS)
-def test_the_library_defines_and_refers_to_what_is_listed(host):
-    text = native_library.text(host)
+def test_the_library_defines_and_refers_to_what_is_listed(host, free_threaded, monkeypatch):
+    monkeypatch.setattr(native_library, "FREE_THREADED", free_threaded)
+    text, more = native_library.text(host), native_library.FREE_THREADED_API if free_threaded else ()
     external = set(re.findall(r"(?m)^@(\w+) = external", text))
     defined = set(re.findall(r"(?m)^define (?!internal ).*?@(\w+)\(", text))
     defined |= set(re.findall(r"(?m)^@(\w+) = (?!external|internal|private|appending).*?global", text))
     assert defined == set(native_library.EXPORTS)
     declared = set(re.findall(r"(?m)^declare .*?@(?!llvm\.)([\w.]+)\(", text))
-    assert declared | external == set(native_library.PYTHON_API) | LIBC
+    assert declared | external == {*native_library.PYTHON_API, *more} | LIBC
 
 
 @pytest.mark.parametrize("unit", script.UNITS)

@@ -4,6 +4,7 @@ program that is called, mapped or repeated there.
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -26,10 +27,12 @@ from texpr.ir.printing.tensor import show_program
 from texpr.ir.shapes import Shape
 from texpr.ir.tensor import Program
 from texpr.support.errors import CallError
+from texpr.support.forks import held_over_forks
 from texpr.support.frozen_dataclass import frozen
 
 MOST_PROGRAMS = 512
 _programs: OrderedDict[str, Program] = OrderedDict()
+_lock = held_over_forks(threading.RLock())
 
 
 class Inner(Tracing):
@@ -192,11 +195,12 @@ def _refuse_effects(what: str, name: str, capture: Inner) -> None:
 def interned(program: Program) -> Program:
     """The same program for the same text: plans are found by it."""
     text = show_program(program, with_callees=True)
-    known = _programs.setdefault(text, program)
-    _programs.move_to_end(text)
-    if len(_programs) > MOST_PROGRAMS:
-        _programs.popitem(last=False)
-    return known
+    with _lock:
+        known = _programs.setdefault(text, program)
+        _programs.move_to_end(text)
+        if len(_programs) > MOST_PROGRAMS:
+            _programs.popitem(last=False)
+        return known
 
 
 def apply(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:

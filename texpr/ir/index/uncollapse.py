@@ -295,11 +295,13 @@ def _named(run: Run, over: Expr, by: Expr) -> _Joint:
     them again. Examples show their names.
     """
     key = tuple(n.var for n in run.loops)
-    if key not in _NAMED:
-        _NAMED[key] = Var(show(FloorDiv(run.digits.count, by))), Var(show(Mod(run.digits.count, by)))
-        while len(_NAMED) > _MOST_NAMED:
+    named = _NAMED.get(key)
+    if named is None:
+        made = Var(show(FloorDiv(run.digits.count, by))), Var(show(Mod(run.digits.count, by)))
+        named = _NAMED.setdefault(key, made)
+        if len(_NAMED) > _MOST_NAMED:
             _NAMED.popitem(last=False)
-    first, second = _NAMED[key]
+    first, second = named
     value = add(mul(first, by), second)
     gone = {v: replaced(e, {COUNT: value}) for v, e in run.digits.of.items()}
     return _Joint(run.digits.count, over, by, first, second, gone)

@@ -27,7 +27,7 @@ class LruCache(Generic[T]):
         self._made[key] = found
         self._last = key, found
         if len(self._made) > self._size:
-            del self._made[next(iter(self._made))]
+            self._made.pop(next(iter(list(self._made)), key), None)  # other threads may come first
         return found
 
     def forget(self, key: Hashable) -> None:

@@ -66,7 +66,7 @@ def vmap(program: Program, in_axes: Sequence[Place], out_axes: Sequence[Place]) 
     """
     made = _vmap(program, tuple(in_axes), tuple(out_axes))
     while len(_ORIGINS) >= MOST_KNOWN:
-        _ORIGINS.pop(next(iter(_ORIGINS)), None)
+        _ORIGINS.pop(next(iter(list(_ORIGINS)), made), None)  # other threads may come first
     _ORIGINS[made] = Origin(program, tuple(in_axes), tuple(out_axes))
     return made
 

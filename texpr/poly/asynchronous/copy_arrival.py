@@ -43,8 +43,10 @@ from texpr.poly.asynchronous.timeline import (
     issued_use,
 )
 from texpr.poly.constraints.conditions import never
+from texpr.poly.constraints.proof_thread import one_at_a_time
 
 
+@one_at_a_time
 def unproven_copy(kernel: Kernel) -> Unproven | None:
     """The first asynchronous copy that is not proven right, for all sizes; None if all are, or
     there are none.

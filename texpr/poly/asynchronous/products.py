@@ -24,8 +24,10 @@ from texpr.ir.store_kind import ASYNCHRONOUS
 from texpr.ir.traverse import statements, walk
 from texpr.poly.asynchronous.copy_arrival import late, reads_at
 from texpr.poly.asynchronous.timeline import TimelineBuilder, TimelinePoint, Unproven, Use, issued_use
+from texpr.poly.constraints.proof_thread import one_at_a_time
 
 
+@one_at_a_time
 def unproven_product(kernel: Kernel) -> Unproven | None:
     """The first asynchronous product that is not proven right, for all sizes; None if all are,
     or there are none.

@@ -50,6 +50,7 @@ from texpr.poly.certificate.engine.value_equality import (
 )
 from texpr.poly.certificate.engine.write_back import remove_write_back
 from texpr.poly.certificate.rewrites.registry import derive, sentences
+from texpr.poly.constraints.proof_thread import one_at_a_time
 from texpr.poly.constraints.solver import OutOfQuota, run_within_quota
 from texpr.support.errors import CertificateError
 from texpr.support.frozen_dataclass import frozen, replace
@@ -146,6 +147,7 @@ QUOTA = 20_000_000
 """isl operations per certificate; about ten seconds."""
 
 
+@one_at_a_time
 def certify(kernel: Kernel, program: Program) -> Certificate:
     """Prove that a kernel computes what a program says, from the loops alone.
 

@@ -13,10 +13,12 @@ from texpr.ir.shapes import value_at
 from texpr.ir.traverse import statements
 from texpr.poly.constraints.conversion import Converter
 from texpr.poly.constraints.linear_forms import ALWAYS, conjoined
+from texpr.poly.constraints.proof_thread import one_at_a_time
 from texpr.poly.constraints.solver import Assumptions, OutOfQuota, run_within_quota
 from texpr.support.frozen_dataclass import frozen_by_identity
 
 
+@one_at_a_time
 def always(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr] = ()) -> bool:
     """True if `condition` is proven for all values of the axes' variables, all sizes >= 0 that
     satisfy `facts`, and all data.
@@ -24,11 +26,13 @@ def always(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr] = ()) ->
     return _impossible(condition, axes, facts, negated=True)
 
 
+@one_at_a_time
 def never(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr] = ()) -> bool:
     """True if `condition` is proven to fail for all of them."""
     return _impossible(condition, axes, facts, negated=False)
 
 
+@one_at_a_time
 def fails_somewhere(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr] = ()) -> bool:
     """True if a condition is seen to fail in the first iteration at some sizes: a cheap test, since
     most conditions do not always hold.

@@ -19,10 +19,12 @@ from texpr.poly.constraints.linear_forms import (
     fresh,
     variable,
 )
+from texpr.poly.constraints.proof_thread import one_at_a_time
 from texpr.poly.constraints.solver import OutOfQuota, Question, Region, Row, System, run_within_quota
 from texpr.support.frozen_dataclass import replace
 
 
+@one_at_a_time
 def extent_of(value: Expr, conditions: Sequence[Expr], free: Collection[Var]) -> tuple[Expr, Expr] | None:
     """Bounds of an integer expression under conditions, for all values of the free variables: the
     first inclusive, the second not.

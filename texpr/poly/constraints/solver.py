@@ -8,7 +8,6 @@ isl counts its operations; past `QUOTA` a question ends in `OutOfQuota`, which c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from threading import RLock
 from typing import TypeVar
 
 import islpy as isl
@@ -17,7 +16,7 @@ from texpr.ir.expr import Var
 from texpr.poly.constraints.conversion import Converter
 from texpr.poly.constraints.elimination import ReducedSystem, Row, collect_terms
 from texpr.poly.constraints.linear_forms import Conjunction, Constraint, Form, Key, Unknown, variable
-from texpr.support.forks import held_over_forks
+from texpr.poly.constraints.proof_thread import alone
 from texpr.support.once import once
 from texpr.support.unread import is_unread
 
@@ -28,7 +27,6 @@ ROWS = 100_000
 
 _CONTEXT = isl.Context()
 _CONTEXT.set_schedule_algorithm(int(isl.schedule_algorithm.FEAUTRIER))
-_LOCK = held_over_forks(RLock())
 _LOOKED_AT = [0]
 """Constraints so far in this question."""
 _EFFORT = [0]
@@ -65,20 +63,23 @@ def run_within_quota(question: Callable[[], T], quota: int | None = None) -> T:
     """Run a function that asks isl, within the quota (`QUOTA` unless given), one thread at a
     time.
     """
-    with _LOCK:
-        outer = _CONTEXT.get_max_operations()
+    return alone(lambda: _run_within_quota(question, QUOTA if quota is None else quota))
+
+
+def _run_within_quota(question: Callable[[], T], quota: int) -> T:
+    outer = _CONTEXT.get_max_operations()
+    if outer == 0:
+        _CONTEXT.reset_operations()
+        _CONTEXT.set_max_operations(quota)
+        _LOOKED_AT[0] = 0
+    try:
+        return question()
+    except isl.Error as e:
+        raise OutOfQuota(str(e)) from None
+    finally:
         if outer == 0:
-            _CONTEXT.reset_operations()
-            _CONTEXT.set_max_operations(QUOTA if quota is None else quota)
+            _CONTEXT.set_max_operations(0)
             _LOOKED_AT[0] = 0
-        try:
-            return question()
-        except isl.Error as e:
-            raise OutOfQuota(str(e)) from None
-        finally:
-            if outer == 0:
-                _CONTEXT.set_max_operations(0)
-                _LOOKED_AT[0] = 0
 
 
 def _count_effort(rows: Sequence[Row]) -> Sequence[Row]:

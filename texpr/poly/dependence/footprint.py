@@ -15,6 +15,7 @@ from texpr.poly.constraints.access_sites import inside, sites
 from texpr.poly.constraints.conditions import always
 from texpr.poly.constraints.conversion import Converter
 from texpr.poly.constraints.linear_forms import Truth, conjoined
+from texpr.poly.constraints.proof_thread import one_at_a_time
 from texpr.poly.constraints.solver import Assumptions, OutOfQuota, run_within_quota
 from texpr.poly.dependence.kernel_model import (
     Nest,
@@ -52,6 +53,7 @@ class _Use:
     condition: Truth
 
 
+@one_at_a_time
 def footprint(
     kernel: Kernel, tensor: Tensor, loops: Sequence[For], *, kinds: Collection[str] = ("read", "write")
 ) -> Footprint | None:

@@ -19,6 +19,7 @@ from texpr.ir.loop import For, Kernel, Store
 from texpr.poly.constraints.congruence import distinct_arguments, distinct_row_facts
 from texpr.poly.constraints.distances import distances, order, runs_first
 from texpr.poly.constraints.linear_forms import Form, Unknown, fresh, variable
+from texpr.poly.constraints.proof_thread import one_at_a_time
 from texpr.poly.constraints.solver import OutOfQuota, Question, run_within_quota
 from texpr.poly.dependence.collapsed_tiles import in_earlier_tile, is_tile_digit
 from texpr.poly.dependence.execution_order import at_level, in_order
@@ -82,6 +83,7 @@ class AccessPair:
         return "output" if self.second.kind == "write" else "flow"
 
 
+@one_at_a_time
 def carried_dependence(
     kernel: Kernel,
     loop: For,
@@ -124,6 +126,7 @@ def carried_dependence(
     return _within_quota(search, f"running the iterations of `{loop.var.name}` in another order")
 
 
+@one_at_a_time
 def reversed_dependence(
     before: Kernel,
     after: Kernel,
@@ -168,6 +171,7 @@ def reversed_dependence(
     return _within_quota(search, "the new order")
 
 
+@one_at_a_time
 def runs_in_order(
     kernel: Kernel,
     reference: Kernel,
@@ -208,6 +212,7 @@ def runs_in_order(
         return False
 
 
+@one_at_a_time
 def reads_after_writes(kernel: Kernel, tensors: Collection[Tensor]) -> bool:
     """True if a kernel reads no element of the tensors before the last write and update of it,
     and updates none before a write.
@@ -218,6 +223,7 @@ def reads_after_writes(kernel: Kernel, tensors: Collection[Tensor]) -> bool:
         return False
 
 
+@one_at_a_time
 def written_once(kernel: Kernel, tensor: Tensor) -> bool:
     """True if it is proven that no element of a tensor is written twice."""
 
@@ -237,6 +243,7 @@ def written_once(kernel: Kernel, tensor: Tensor) -> bool:
         return False
 
 
+@one_at_a_time
 def later_read(kernel: Kernel, store: Store) -> Conflict | None:
     """A read or an update, after a store, of an element that it writes, whether another write comes
     between or not; None if there is none.
@@ -259,6 +266,7 @@ def later_read(kernel: Kernel, store: Store) -> Conflict | None:
     return _within_quota(search, f"leaving out {store.tensor.name}")
 
 
+@one_at_a_time
 def dependence_on(
     kernel: Kernel,
     sinks: Collection[Store],
@@ -296,6 +304,7 @@ def dependence_on(
     return _within_quota(search, "another order of these statements")
 
 
+@one_at_a_time
 def runs_same_instances(
     before: Kernel, after: Kernel, origin: Mapping[Store, Store], instance: Mapping[Store, Mapping[Var, Expr]]
 ) -> bool:
@@ -325,6 +334,7 @@ def _premature_accesses(nest: Nest, tensors: Collection[Tensor]) -> Iterator[_Wi
             yield from _before(nest, pair)
 
 
+@one_at_a_time
 def anti_dependence(kernel: Kernel, readers: Collection[Store], depth: int) -> Conflict | None:
     """A write over an element that one of `readers` read before, in the same iteration of the
     `depth` outermost loops around both; None if there is none. Writes by the readers themselves do
@@ -353,6 +363,7 @@ def anti_dependence(kernel: Kernel, readers: Collection[Store], depth: int) -> C
     return _within_quota(search, "that what is read keeps its values")
 
 
+@one_at_a_time
 def read_after_write(kernel: Kernel, tensor: Tensor, loops: Sequence[For]) -> Conflict | None:
     """A read of an element of `tensor` after a write of it in the same iteration of nested `loops`;
     None if there is none.

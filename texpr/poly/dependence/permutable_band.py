@@ -15,6 +15,7 @@ from texpr.ir.expr import Var
 from texpr.ir.loop import Kernel, Stmt
 from texpr.poly.constraints.distances import distances, order
 from texpr.poly.constraints.linear_forms import Form, variable
+from texpr.poly.constraints.proof_thread import one_at_a_time
 from texpr.poly.constraints.solver import OutOfQuota, run_within_quota
 from texpr.poly.dependence.execution_order import in_order
 from texpr.poly.dependence.kernel_model import Nest, contains_loop, model, subkernel
@@ -34,6 +35,7 @@ _MEMO: OrderedDict[tuple[int, Band], tuple[Kernel, bool]] = OrderedDict()
 _MEMO_SIZE = 256
 
 
+@one_at_a_time
 def permutable(kernel: Kernel, band: Sequence[Collection[Var]]) -> bool:
     """True if the loops of these variables, which follow each other inwards, are a band. False
     where that cannot be proven.

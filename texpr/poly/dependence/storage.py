@@ -12,6 +12,7 @@ from texpr.ir.expr import Tensor
 from texpr.ir.loop import Kernel, Store
 from texpr.poly.constraints.elimination import Row
 from texpr.poly.constraints.linear_forms import Conjunction, Constraint, Form, Key, Unknown, fresh, variable
+from texpr.poly.constraints.proof_thread import one_at_a_time
 from texpr.poly.constraints.solver import OutOfQuota, Question, Region, System, run_within_quota
 from texpr.poly.dependence.execution_order import in_order, in_order_at_times
 from texpr.poly.dependence.kernel_model import Access, Nest, Statement, model, subkernel
@@ -68,6 +69,7 @@ class Storage:
         ScheduleError: the question takes too long.
     """
 
+    @one_at_a_time
     def __init__(self, kernel: Kernel, tensor: Tensor, d: int) -> None:
         self.kernel, self.tensor, self.d = kernel, tensor, d
         self._nest = model(subkernel(kernel, [s for s in kernel.body if mentions(s, tensor)]))

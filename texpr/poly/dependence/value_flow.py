@@ -10,6 +10,7 @@ from texpr.ir.expr import Tensor, Var
 from texpr.ir.loop import For, Kernel, Stmt
 from texpr.ir.traverse import tensors
 from texpr.poly.constraints.linear_forms import Key, Unknown, fresh, is_parameter, variable
+from texpr.poly.constraints.proof_thread import one_at_a_time
 from texpr.poly.constraints.solver import OutOfQuota, Question, Region, System, run_within_quota
 from texpr.poly.dependence.execution_order import in_order
 from texpr.poly.dependence.kernel_model import Access, Nest, Statement, model, placed_stores, subkernel
@@ -20,6 +21,7 @@ MANY = 4
 """Writes of one tensor: of more, none alone is likely to write what a read finds."""
 
 
+@one_at_a_time
 def flow_stays_within(kernel: Kernel, tensor: Tensor, loops: Sequence[For]) -> bool:
     """True if every read of `tensor` sees a value written in the same iteration of `loops`, which
     enclose all its uses.

@@ -20,6 +20,7 @@ from texpr.ir.expr import Read, Tensor
 from texpr.ir.tensor import Equation, Program
 from texpr.poly.constraints.congruence import distinct_arguments
 from texpr.poly.constraints.linear_forms import Form, Key, variable
+from texpr.poly.constraints.proof_thread import one_at_a_time
 from texpr.poly.constraints.solver import OutOfQuota, Question, System, proposed_times, run_within_quota
 from texpr.poly.program.claims import EquationDomain, ProgramProof
 from texpr.poly.program.single_assignment import Element, elements, writes
@@ -63,6 +64,7 @@ class Dependence:
     system: System
 
 
+@one_at_a_time
 def order_of(program: Program, positions: Iterable[int]) -> tuple[Order, ...] | None:
     """An order in which every instance of the equations runs after all it needs; None if none is
     found, or not within the quota.

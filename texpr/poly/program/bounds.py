@@ -18,6 +18,7 @@ from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import tensors, variables
 from texpr.poly.constraints.access_sites import Site
 from texpr.poly.constraints.linear_forms import Truth, Unknown, conjoined
+from texpr.poly.constraints.proof_thread import one_at_a_time
 from texpr.poly.constraints.solver import OutOfQuota, Region, run_within_quota
 from texpr.poly.program.claims import EquationDomain, Example, ProgramProof, telling
 from texpr.support.errors import CheckError
@@ -81,6 +82,7 @@ outside.
 """
 
 
+@one_at_a_time
 def unproven(program: Program) -> dict[Equation, list[Unproven]]:
     """Accesses and reductions of each equation that are not proven safe for all sizes that the
     program allows, sizes of zero among them.

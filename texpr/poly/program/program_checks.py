@@ -11,6 +11,7 @@ from functools import partial
 from texpr.ir.expr import Expr
 from texpr.ir.extern import is_extern
 from texpr.ir.tensor import Invoke, Program
+from texpr.poly.constraints.proof_thread import one_at_a_time
 from texpr.poly.constraints.solver import OutOfQuota, run_within_quota
 from texpr.poly.program.bounds import access_checks, check_extents, check_range, check_reductions
 from texpr.poly.program.calls import check_call
@@ -24,6 +25,7 @@ _DONE: OrderedDict[int, tuple[Program, tuple[Expr, ...]]] = OrderedDict()
 _MOST = 256
 
 
+@one_at_a_time
 def check_program(program: Program) -> tuple[Expr, ...]:
     """Prove a program for all sizes of at least 1 that satisfy its requirements.
 

@@ -12,9 +12,11 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable as Function
 from struct import pack
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from texpr.runtime.native import native_library
+from texpr.support.forks import held_over_forks
 from texpr.support.tracebacks import hide_frames
 
 _LONG_LONG, _READ_ONLY, _SSIZE = 17, 1, 19  # kinds of members
@@ -22,9 +24,12 @@ MOST_SERVED = 16
 """Functions that native code asks, one after the other: less than 10 ns each. The one that took
 a call is asked first the next time.
 """
+_serving = held_over_forks(RLock())
+"""Of threads that add functions to an object at the same time: none of them is lost."""
 _CALL, _MEMBERS = 50, 72  # slots of a type
 _BASE_TYPE, _VECTORCALL = 1 << 10, 1 << 11
-_FLAGS_AT, _FIRST_WORD = 168, object.__basicsize__
+_FIRST_WORD = object.__basicsize__
+_FLAGS_AT = _FIRST_WORD + 152
 
 
 class _Member(ctypes.Structure):
@@ -110,9 +115,9 @@ class Callable(_Word):
 
     def _serve(self, native: Function[..., object]) -> None:
         """From now on, `native` is asked first, and then those before it."""
-        self._become_native(
-            self._function, (native, *[f for f in self._served if f is not native][: MOST_SERVED - 1])
-        )
+        with _serving:
+            others = [f for f in self._served if f is not native][: MOST_SERVED - 1]
+            self._become_native(self._function, (native, *others))
 
     def _become_native(
         self, function: Function[..., object], served: tuple[Function[..., object], ...] = ()
@@ -123,7 +128,7 @@ class Callable(_Word):
         self._served = served
         owners = [f.__self__ for f in served]  # type: ignore[attr-defined]
         addresses = [id(owner[0]) + bytes.__basicsize__ - 1 for owner in owners]
-        listed = pack(f"{len(owners) + 2}q", id(function), len(owners), *addresses)
+        listed = pack(f"{len(owners) + 3}q", id(function), len(owners), 0, *addresses)
         self._function, self._asked = function, (listed, function, *owners) if owners else function
         self._entry = native_library.symbols()["tx_vectorcall"]
 

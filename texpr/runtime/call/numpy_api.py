@@ -120,9 +120,10 @@ def layouts_are_known() -> bool:
     where they do not, all calls go through Python.
     """
     probe = np.zeros((3, 5), np.float32)
-    words = (ctypes.c_int64 * 9).from_address(id(probe))
-    shape = (ctypes.c_int64 * 2).from_address(words[4]) if words[3] & 0xFFFFFFFF == 2 else (0, 0)
-    array = (words[1], words[2], words[7], words[8] & 0xFFFFFFFF, *shape)
+    type_word = object.__basicsize__ - 8  # the last one of an object's head
+    words = (ctypes.c_int64 * 8).from_address(id(probe) + type_word)
+    shape = (ctypes.c_int64 * 2).from_address(words[3]) if words[2] & 0xFFFFFFFF == 2 else (0, 0)
+    array = (words[0], words[1], words[6], words[7] & 0xFFFFFFFF, *shape)
     expected = (id(np.ndarray), probe.ctypes.data, id(probe.dtype), probe.flags.num, 3, 5)
     numbers = [(t(1), np.dtype(t).itemsize) for t in KINDS]
     content = b"known"

@@ -76,9 +76,10 @@ class Loaded:
         return Bound(self.device, found, parameters, kept)
 
     def _function(self, symbol: str, shared: int) -> Any:
-        if symbol not in self._functions:
-            self._functions[symbol] = self.device.driver.function(self._module, symbol, shared)
-        return self._functions[symbol]
+        found = self._functions.get(symbol)
+        if found is None:
+            found = self._functions[symbol] = self.device.driver.function(self._module, symbol, shared)
+        return found
 
 
 class Replay:

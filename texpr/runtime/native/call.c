@@ -214,35 +214,36 @@ typedef struct {
 
 /* Specifications to be asked in turn, as `Callable._become_native` packs them. */
 typedef struct {
-    PyObject *otherwise; /* is called where none of them serves */
-    int64_t count;
+    PyObject *otherwise;    /* is called where none of them serves */
+    int64_t count;          /* at least 1 */
+    _Atomic int64_t latest; /* index of the specification that served last */
     const Specification *specs[];
 } Dispatch;
 
 #define PY_VECTORCALL_ARGUMENTS_OFFSET ((uint64_t)1 << 63)
 
-/* Serve a call by the first specification that fits, and move that to the front: a call that is made again is
- * served at once. */
+/* Serve a call by the first specification that fits. The latest one is asked first: a call that is made again
+ * is served at once. Threads may disagree about it, and then ask one more. */
 INLINE bool dispatch(Dispatch *list, PyObject *const *arguments, int64_t positional, PyObject *keywords,
                      PyObject **answer) {
+    const int64_t latest = atomic_load_explicit(&list->latest, memory_order_relaxed);
+    if (serve(list->specs[latest], arguments, positional, keywords, answer))
+        return true;
     for (int64_t k = 0; k < list->count; k++) {
-        if (!serve(list->specs[k], arguments, positional, keywords, answer))
+        if (k == latest || !serve(list->specs[k], arguments, positional, keywords, answer))
             continue;
-        const Specification *first = list->specs[0];
-        list->specs[0] = list->specs[k];
-        list->specs[k] = first;
+        atomic_store_explicit(&list->latest, k, memory_order_relaxed);
         return true;
     }
     return false;
 }
 
 /* The vectorcall function of `callable.Callable`. Its target is any callable, or a tuple whose first item is
- * a `bytes` object with a Dispatch, which only this function changes. The target may be replaced while it
- * runs. */
+ * a `bytes` object with a Dispatch, in which only `latest` changes. The target may be replaced while it runs.
+ */
 EXPORT PyObject *tx_vectorcall(Callable *object, PyObject *const *arguments, uint64_t count,
                                PyObject *keywords) {
-    PyObject *target = object->target, *answer, *function = target;
-    incref(target);
+    PyObject *target = reference_in(&object->ob_base, &object->target), *answer, *function = target;
     if (target->ob_type == &PyTuple_Type) {
         Dispatch *list = data_of_first_item(target);
         function = list->otherwise;

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from texpr.runtime.linking import linker, perf_map
 from texpr.support.errors import CompileError
 from texpr.support.forks import held_over_forks
+from texpr.support.free_threading import FREE_THREADED
 from texpr.support.late import late
 from texpr.support.options import current
 
@@ -38,14 +39,12 @@ def require_known_host() -> None:
     Raises:
         CompileError: it is a machine, a system or a Python that texpr has none for.
     """
-    if "t" in getattr(
-        sys, "abiflags", ""
-    ):  # objects have other layouts there, which native code would misread
+    if FREE_THREADED and sys.version_info < (3, 14):
         raise CompileError(
-            "kernels run in a Python with the GIL; this is the free-threaded build of "
+            "kernels run in free-threaded builds of Python from 3.14 on; this is "
             f"{platform.python_version()}",
             code="python",
-            help="use the usual build of the same version",
+            help="use Python 3.14, or the usual build of the same version",
         )
     if platform.system() != "Linux" or platform.machine() not in ("x86_64", "aarch64"):
         raise CompileError(

@@ -6,7 +6,8 @@
  *
  * It is C11 without a C library's headers: the few functions of libc, CPython and NumPy that it calls are
  * declared here or in the part that calls them. So the same sources compile for each host on any machine, and
- * for every version of CPython and NumPy.
+ * for every version of CPython and NumPy. Builds of CPython without the GIL have another head of objects:
+ * `library_free_threaded.c` is the library for them.
  */
 #ifndef TEXPR_NATIVE_H
 #define TEXPR_NATIVE_H
@@ -30,10 +31,30 @@
 
 /* ---- CPython and NumPy ---- */
 
+#ifdef TEXPR_FREE_THREADED
+/* The head of an object in builds of CPython without the GIL (PEP 703). */
+typedef struct PyObject {
+    uint64_t ob_tid;
+    uint16_t ob_flags;
+    uint8_t ob_mutex, ob_gc_bits;
+    uint32_t ob_ref_local;
+    int64_t ob_ref_shared;
+    struct PyObject *ob_type;
+} PyObject;
+
+typedef struct {
+    uint64_t previous;
+    void *mutex;
+} PyCriticalSection;
+
+void PyCriticalSection_Begin(PyCriticalSection *, PyObject *);
+void PyCriticalSection_End(PyCriticalSection *);
+#else
 typedef struct PyObject {
     int64_t ob_refcnt;
     struct PyObject *ob_type;
 } PyObject;
+#endif
 
 typedef struct {
     PyObject ob_base;
@@ -185,6 +206,23 @@ INLINE void *data_of_first_item(PyObject *tuple) {
 
 INLINE PyObject **tuple_items(PyObject *tuple) { return (PyObject **)((char *)tuple + python_tuple_items); }
 
+#ifdef TEXPR_FREE_THREADED
+/* Other threads count as well: CPython knows how. */
+INLINE void incref(PyObject *object) { Py_IncRef(object); }
+
+INLINE void decref(PyObject *object) { Py_DecRef(object); }
+
+/* A new reference to the object in a slot of another one. Who replaces it has the same critical section, and
+ * lets the old object go behind it. */
+INLINE PyObject *reference_in(PyObject *owner, PyObject *const *slot) {
+    PyCriticalSection section;
+    PyCriticalSection_Begin(&section, owner);
+    PyObject *found = *slot;
+    Py_IncRef(found);
+    PyCriticalSection_End(&section);
+    return found;
+}
+#else
 /* Py_INCREF and Py_DECREF without a call. The first word of an object is its reference count where that is
  * small, in every CPython with a GIL. Counts of immortal objects, and objects whose last reference goes, are
  * left to CPython. */
@@ -203,5 +241,13 @@ INLINE void decref(PyObject *object) {
     else
         Py_DecRef(object);
 }
+
+/* A new reference to the object in a slot of another one. */
+INLINE PyObject *reference_in(PyObject *owner, PyObject *const *slot) {
+    (void)owner;
+    incref(*slot);
+    return *slot;
+}
+#endif
 
 #endif

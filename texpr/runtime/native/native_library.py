@@ -1,8 +1,8 @@
 """The native support library: its LLVM IR, compiled and linked into the process when it is first
 needed.
 
-Its source is `library.c` and the files that this includes. The checks of `call.value_checks` are a
-library of their own.
+Its source is `library.c` and the files that this includes, and `library_free_threaded.c` for builds
+of CPython without the GIL. The checks of `call.value_checks` are a library of their own.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 from texpr.runtime import disk_cache, host
 from texpr.runtime.native import jit
 from texpr.support.errors import CallError
+from texpr.support.free_threading import FREE_THREADED
 from texpr.support.options import current, watch
 from texpr.support.version import installed
 
@@ -87,23 +88,23 @@ PYTHON_API = (
     "_Py_NoneStruct",
     "_Py_TrueStruct",
 )
+FREE_THREADED_API = ("PyCriticalSection_Begin", "PyCriticalSection_End")
+"""What builds of CPython without the GIL have, and the library for them calls besides."""
 LARGEST_POOL = 256
-
-_HASH_OF_TUPLES = 24
-"""Offset of the hash that a tuple keeps from Python 3.14 on, in front of its items."""
 
 
 def text(machine: str = platform.machine()) -> str:
     """The library's LLVM IR for a host, this one by default, with the layouts of this Python's
     objects (`native.h`).
     """
-    items = tuple.__basicsize__
+    items, after_size = tuple.__basicsize__, object.__basicsize__ + 8
     layouts = {
         "python_tuple_items": items,
-        "python_tuple_hash": _HASH_OF_TUPLES if items > _HASH_OF_TUPLES else 0,
+        # The hash that a tuple keeps from Python 3.14 on, in front of its items.
+        "python_tuple_hash": after_size if items > after_size else 0,
         "python_bytes_data": bytes.__basicsize__ - 1,
     }
-    ir = source("library", machine)
+    ir = source("library_free_threaded" if FREE_THREADED else "library", machine)
     for name, value in layouts.items():
         declaration = f"@{name} = external local_unnamed_addr constant i64,"
         assert declaration in ir, f"the native library does not declare {name} so"
@@ -112,7 +113,7 @@ def text(machine: str = platform.machine()) -> str:
 
 
 def source(unit: str, machine: str = platform.machine()) -> str:
-    """The LLVM IR of a translation unit, `library` or `value_checks` (`scripts/native.py`
+    """The LLVM IR of a translation unit, such as `library` or `value_checks` (`scripts/native.py`
     compiles it from C).
     """
     return (Path(__file__).parent / "ir" / f"{unit}-{machine}.ll").read_text(encoding="utf-8")
@@ -121,7 +122,8 @@ def source(unit: str, machine: str = platform.machine()) -> str:
 @functools.cache
 def _library() -> jit.Library:
     jit.require_known_host()
-    imports = {name: _address(getattr(ctypes.pythonapi, name)) for name in PYTHON_API}
+    names = PYTHON_API + (FREE_THREADED_API if FREE_THREADED else ())
+    imports = {name: _address(getattr(ctypes.pythonapi, name)) for name in names}
     library = jit.link(compiled(text(), jit.compile_as_written), EXPORTS, imports)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))
     memory = host.memory_bytes()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import platform
-import sys
 from collections.abc import Iterator, Sequence
 from importlib import metadata
 
 import texpr
+from texpr.support.free_threading import FREE_THREADED, runs_without_gil
 from texpr.tools.doctor.finding import Finding
 from texpr.tools.doctor.requirement import Requirement, parse
 
@@ -57,9 +57,12 @@ def _python(supported: str) -> Finding:
     value = version + (f" ({supported})" if supported else "")
     if wanted is not None and not wanted.allows(version):
         return Finding("packages", "python", "problem", value, f"use a Python {supported}")
-    if "t" in getattr(sys, "abiflags", ""):
-        help = "use the usual build of the same version"
-        return Finding("packages", "python", "problem", f"{version}, free-threaded build", help)
+    if FREE_THREADED:
+        value += f", free-threaded build, with{'out' if runs_without_gil() else ''} the GIL"
+        old = parse("python<3.14")
+        if old is not None and old.allows(version):
+            help = "use Python 3.14, or the usual build of the same version"
+            return Finding("packages", "python", "problem", value, help)
     return Finding("packages", "python", "ok", value)
 
 

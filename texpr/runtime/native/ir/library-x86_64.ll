@@ -1,6 +1,6 @@
 ; library.c for x86_64: written by scripts/native.py, not to be edited.
 ; clang 19.1.7 -std=c11 -ffreestanding -O2 -Wall -Wextra -Werror -Wno-unused-function -fwrapv -fno-strict-aliasing -fno-vectorize -fno-slp-vectorize -fno-unroll-loops -fPIC -fno-stack-protector -fno-asynchronous-unwind-tables -fomit-frame-pointer -fno-discard-value-names
-; sources 4b0be25f5c03ef27572f1704d9fea7bf436125617e007290d8cc00d43278f6f1
+; sources a0a81743b1aab8a8406c867644e459172a8e4e1c6d516a5938c8d44ffd105635
 source_filename = "library.c"
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 target triple = "x86_64-unknown-linux-gnu"
@@ -967,7 +967,7 @@ if.then:
   br i1 %and13.i, label %if.then.if.end12_crit_edge, label %cleanup65
 
 if.then.if.end12_crit_edge:
-  %.pre311 = shl i64 %add, 3
+  %.pre316 = shl i64 %add, 3
   br label %if.end12
 
 if.else:
@@ -982,7 +982,7 @@ if.else.if.end12_crit_edge:
   br label %if.end12
 
 if.end12:
-  %mul20.pre-phi = phi i64 [ %.pre311, %if.then.if.end12_crit_edge ], [ %mul, %if.else.if.end12_crit_edge ]
+  %mul20.pre-phi = phi i64 [ %.pre316, %if.then.if.end12_crit_edge ], [ %mul, %if.else.if.end12_crit_edge ]
   %8 = phi i64 [ %1, %if.then.if.end12_crit_edge ], [ %.pre, %if.else.if.end12_crit_edge ]
   %call.sroa.0.0 = phi ptr [ %arguments, %if.then.if.end12_crit_edge ], [ %7, %if.else.if.end12_crit_edge ]
   %call.sroa.8.0 = phi i64 [ %positional, %if.then.if.end12_crit_edge ], [ %call7, %if.else.if.end12_crit_edge ]
@@ -1002,31 +1002,31 @@ if.end12:
   %checks.i = getelementptr inbounds i8, ptr %spec, i64 104
   %13 = load i64, ptr %checks.i, align 8
   %add.ptr.i96 = getelementptr %struct.ValueCheck, ptr %words.i115, i64 %13
-  %cmp26253 = icmp sgt i64 %2, 0
-  br i1 %cmp26253, label %for.body, label %for.cond.cleanup
+  %cmp26258 = icmp sgt i64 %2, 0
+  br i1 %cmp26258, label %for.body, label %for.cond.cleanup
 
 for.cond.cleanup:
   %14 = alloca i8, i64 %mul20.pre-phi, align 16
   %15 = load i64, ptr %sizes2, align 8
   %add.ptr.i.i = getelementptr i64, ptr %add.ptr.i96, i64 %15
   %16 = load i64, ptr %inputs1, align 8
-  %cmp.not.i258 = icmp sgt i64 %call.sroa.8.0, 0
-  br i1 %cmp.not.i258, label %for.body.i.lr.ph, label %take_arguments.exit
+  %cmp.not.i263 = icmp sgt i64 %call.sroa.8.0, 0
+  br i1 %cmp.not.i263, label %for.body.i.lr.ph, label %take_arguments.exit
 
 for.body.i.lr.ph:
   %ndarray.i = getelementptr inbounds i8, ptr %spec, i64 72
   br label %for.body.i
 
 for.body.i:
-  %k.0.i261 = phi i64 [ 0, %for.body.i.lr.ph ], [ %inc.i, %if.end.i ]
-  %record.0.i260 = phi ptr [ %add.ptr.i.i, %for.body.i.lr.ph ], [ %add.ptr.i41.i, %if.end.i ]
-  %strided.0259 = phi i1 [ false, %for.body.i.lr.ph ], [ %37, %if.end.i ]
-  %arrayidx.i = getelementptr ptr, ptr %call.sroa.0.0, i64 %k.0.i261
+  %k.0.i266 = phi i64 [ 0, %for.body.i.lr.ph ], [ %inc.i, %if.end.i ]
+  %record.0.i265 = phi ptr [ %add.ptr.i.i, %for.body.i.lr.ph ], [ %add.ptr.i41.i, %if.end.i ]
+  %strided.0264 = phi i1 [ false, %for.body.i.lr.ph ], [ %37, %if.end.i ]
+  %arrayidx.i = getelementptr ptr, ptr %call.sroa.0.0, i64 %k.0.i266
   %17 = load ptr, ptr %arrayidx.i, align 8
-  %cmp3.i97 = icmp slt i64 %k.0.i261, %16
-  %arrayidx4.i = getelementptr %union.Slot, ptr %add.ptr.i, i64 %k.0.i261
-  %arrayidx5.i = getelementptr i64, ptr %11, i64 %k.0.i261
-  %arrayidx6.i = getelementptr %union.Number, ptr %14, i64 %k.0.i261
+  %cmp3.i97 = icmp slt i64 %k.0.i266, %16
+  %arrayidx4.i = getelementptr %union.Slot, ptr %add.ptr.i, i64 %k.0.i266
+  %arrayidx5.i = getelementptr i64, ptr %11, i64 %k.0.i266
+  %arrayidx6.i = getelementptr %union.Number, ptr %14, i64 %k.0.i266
   %ob_type.i = getelementptr inbounds i8, ptr %17, i64 8
   %18 = load ptr, ptr %ob_type.i, align 8
   %19 = load ptr, ptr %ndarray.i, align 8
@@ -1036,20 +1036,20 @@ for.body.i:
 lor.lhs.false.i:
   %descr.i = getelementptr inbounds i8, ptr %17, i64 56
   %20 = load ptr, ptr %descr.i, align 8
-  %21 = load ptr, ptr %record.0.i260, align 8
+  %21 = load ptr, ptr %record.0.i265, align 8
   %cmp1.not.i = icmp eq ptr %20, %21
   br i1 %cmp1.not.i, label %if.end4.i, label %if.then.i
 
 if.then.i:
-  %call.i = call fastcc zeroext i1 @take_number(ptr noundef nonnull %spec, ptr noundef %record.0.i260, ptr noundef nonnull %17, ptr noundef %arrayidx6.i) #17
+  %call.i = call fastcc zeroext i1 @take_number(ptr noundef nonnull %spec, ptr noundef %record.0.i265, ptr noundef nonnull %17, ptr noundef %arrayidx6.i) #17
   br i1 %call.i, label %if.end.i118, label %cleanup65
 
 if.end.i118:
   store ptr %arrayidx6.i, ptr %arrayidx4.i, align 8
-  %item_bytes.i = getelementptr inbounds i8, ptr %record.0.i260, i64 8
+  %item_bytes.i = getelementptr inbounds i8, ptr %record.0.i265, i64 8
   %22 = load i64, ptr %item_bytes.i, align 8
   store i64 %22, ptr %arrayidx5.i, align 8
-  %rank.i40.i = getelementptr inbounds i8, ptr %record.0.i260, i64 16
+  %rank.i40.i = getelementptr inbounds i8, ptr %record.0.i265, i64 16
   br label %take_argument.exit
 
 if.end4.i:
@@ -1064,30 +1064,30 @@ lor.lhs.false7.i:
   %nd.i = getelementptr inbounds i8, ptr %17, i64 24
   %26 = load i32, ptr %nd.i, align 8
   %conv.i = sext i32 %26 to i64
-  %rank.i = getelementptr inbounds i8, ptr %record.0.i260, i64 16
+  %rank.i = getelementptr inbounds i8, ptr %record.0.i265, i64 16
   %27 = load i64, ptr %rank.i, align 8
   %cmp8.not.i = icmp eq i64 %27, %conv.i
   br i1 %cmp8.not.i, label %if.end11.i, label %cleanup65
 
 if.end11.i:
-  %item_bytes.i122 = getelementptr inbounds i8, ptr %record.0.i260, i64 8
+  %item_bytes.i122 = getelementptr inbounds i8, ptr %record.0.i265, i64 8
   %28 = load i64, ptr %item_bytes.i122, align 8
-  %cmp.not.i126255 = icmp sgt i32 %26, 0
-  br i1 %cmp.not.i126255, label %for.body.i128.lr.ph, label %match_shape.exit
+  %cmp.not.i126260 = icmp sgt i32 %26, 0
+  br i1 %cmp.not.i126260, label %for.body.i128.lr.ph, label %match_shape.exit
 
 for.body.i128.lr.ph:
   %dimensions.i = getelementptr inbounds i8, ptr %17, i64 32
-  %extents.i = getelementptr inbounds i8, ptr %record.0.i260, i64 32
-  %.pre309 = load ptr, ptr %dimensions.i, align 8
+  %extents.i = getelementptr inbounds i8, ptr %record.0.i265, i64 32
+  %.pre314 = load ptr, ptr %dimensions.i, align 8
   br label %for.body.i128
 
 for.body.i128:
   %29 = phi i64 [ %conv.i, %for.body.i128.lr.ph ], [ %33, %for.inc.i ]
-  %bytes.0.i257 = phi i64 [ %28, %for.body.i128.lr.ph ], [ %mul.i, %for.inc.i ]
-  %k.0.i124256 = phi i64 [ 0, %for.body.i128.lr.ph ], [ %inc.i135, %for.inc.i ]
-  %arrayidx.i129 = getelementptr i64, ptr %.pre309, i64 %k.0.i124256
+  %bytes.0.i262 = phi i64 [ %28, %for.body.i128.lr.ph ], [ %mul.i, %for.inc.i ]
+  %k.0.i124261 = phi i64 [ 0, %for.body.i128.lr.ph ], [ %inc.i135, %for.inc.i ]
+  %arrayidx.i129 = getelementptr i64, ptr %.pre314, i64 %k.0.i124261
   %30 = load i64, ptr %arrayidx.i129, align 8
-  %arrayidx1.i = getelementptr [0 x i64], ptr %extents.i, i64 0, i64 %k.0.i124256
+  %arrayidx1.i = getelementptr [0 x i64], ptr %extents.i, i64 0, i64 %k.0.i124261
   %31 = load i64, ptr %arrayidx1.i, align 8
   %cmp.i136 = icmp sgt i64 %31, -1
   br i1 %cmp.i136, label %extent_of.exit, label %cond.false.i
@@ -1115,13 +1115,13 @@ if.end.i133:
   %not.i = xor i64 %31, -1
   %arrayidx5.i134 = getelementptr %union.Slot, ptr %add.ptr, i64 %not.i
   store i64 %30, ptr %arrayidx5.i134, align 8
-  %.pre310 = load i64, ptr %rank.i, align 8
+  %.pre315 = load i64, ptr %rank.i, align 8
   br label %for.inc.i
 
 for.inc.i:
-  %33 = phi i64 [ %29, %extent_of.exit ], [ %.pre310, %if.end.i133 ]
-  %mul.i = mul i64 %30, %bytes.0.i257
-  %inc.i135 = add nuw nsw i64 %k.0.i124256, 1
+  %33 = phi i64 [ %29, %extent_of.exit ], [ %.pre315, %if.end.i133 ]
+  %mul.i = mul i64 %30, %bytes.0.i262
+  %inc.i135 = add nuw nsw i64 %k.0.i124261, 1
   %cmp.not.i126 = icmp slt i64 %inc.i135, %33
   br i1 %cmp.not.i126, label %for.body.i128, label %match_shape.exit
 
@@ -1149,7 +1149,7 @@ cond.end.i:
 take_argument.exit:
   %rank.i40.i.sink = phi ptr [ %rank.i40.i, %if.end.i118 ], [ %rank.i, %cond.end.i ]
   %35 = phi ptr [ %arrayidx6.i, %if.end.i118 ], [ %cond.i120, %cond.end.i ]
-  %extents.i39.i.sink = getelementptr inbounds i8, ptr %record.0.i260, i64 32
+  %extents.i39.i.sink = getelementptr inbounds i8, ptr %record.0.i265, i64 32
   %36 = load i64, ptr %rank.i40.i.sink, align 8
   %add.ptr.i41.i = getelementptr i64, ptr %extents.i39.i.sink, i64 %36
   %tobool.not.i98 = icmp eq ptr %add.ptr.i41.i, null
@@ -1157,22 +1157,22 @@ take_argument.exit:
 
 if.end.i:
   %tobool10.not.i = icmp eq ptr %35, null
-  %37 = or i1 %strided.0259, %tobool10.not.i
-  %inc.i = add nuw nsw i64 %k.0.i261, 1
-  %exitcond303.not = icmp eq i64 %inc.i, %call.sroa.8.0
-  br i1 %exitcond303.not, label %if.end35, label %for.body.i
+  %37 = or i1 %strided.0264, %tobool10.not.i
+  %inc.i = add nuw nsw i64 %k.0.i266, 1
+  %exitcond308.not = icmp eq i64 %inc.i, %call.sroa.8.0
+  br i1 %exitcond308.not, label %if.end35, label %for.body.i
 
 take_arguments.exit:
   %tobool33.not = icmp eq ptr %add.ptr.i.i, null
   br i1 %tobool33.not, label %cleanup65, label %if.end52
 
 for.body:
-  %k.0254 = phi i64 [ %inc, %for.body ], [ 0, %if.end12 ]
-  %arrayidx = getelementptr i64, ptr %add.ptr.i96, i64 %k.0254
+  %k.0259 = phi i64 [ %inc, %for.body ], [ 0, %if.end12 ]
+  %arrayidx = getelementptr i64, ptr %add.ptr.i96, i64 %k.0259
   %38 = load i64, ptr %arrayidx, align 8
-  %arrayidx28 = getelementptr %union.Slot, ptr %add.ptr, i64 %k.0254
+  %arrayidx28 = getelementptr %union.Slot, ptr %add.ptr, i64 %k.0259
   store i64 %38, ptr %arrayidx28, align 8
-  %inc = add nuw nsw i64 %k.0254, 1
+  %inc = add nuw nsw i64 %k.0259, 1
   %exitcond.not = icmp eq i64 %inc, %2
   br i1 %exitcond.not, label %for.cond.cleanup, label %for.body
 
@@ -1188,7 +1188,7 @@ if.then36:
   br i1 %cmp46, label %if.end52, label %cleanup65
 
 if.end52:
-  %record.1.i320323 = phi ptr [ %add.ptr.i41.i, %if.then36 ], [ %add.ptr.i41.i, %if.end35 ], [ %add.ptr.i.i, %take_arguments.exit ]
+  %record.1.i325328 = phi ptr [ %add.ptr.i41.i, %if.then36 ], [ %add.ptr.i41.i, %if.end35 ], [ %add.ptr.i.i, %take_arguments.exit ]
   %call.sroa.36.0 = phi ptr [ %39, %if.then36 ], [ null, %if.end35 ], [ null, %take_arguments.exit ]
   %call.sroa.38.0 = phi i64 [ %call43, %if.then36 ], [ 0, %if.end35 ], [ 0, %take_arguments.exit ]
   %41 = load i64, ptr %inputs1, align 8
@@ -1202,37 +1202,37 @@ if.end.i103:
 if.then3.i:
   %42 = load i64, ptr %outputs, align 8
   %add.i = add i64 %42, %41
-  %cmp.i142276 = icmp slt i64 %41, %add.i
-  br i1 %cmp.i142276, label %for.body.i144, label %for.cond.i107.preheader
+  %cmp.i142281 = icmp slt i64 %41, %add.i
+  br i1 %cmp.i142281, label %for.body.i144, label %for.cond.i107.preheader
 
 for.cond.i107.preheader:
-  %cmp11.i278 = icmp sgt i64 %42, 0
-  br i1 %cmp11.i278, label %for.body.i110.lr.ph, label %if.end22.i
+  %cmp11.i283 = icmp sgt i64 %42, 0
+  br i1 %cmp11.i283, label %for.body.i110.lr.ph, label %if.end22.i
 
 for.body.i110.lr.ph:
   %43 = getelementptr ptr, ptr %call.sroa.0.0, i64 %41
   br label %for.body.i110
 
 for.body.i144:
-  %i.0.i277 = phi i64 [ %inc19.i, %for.inc18.i ], [ %41, %if.then3.i ]
-  %arrayidx.i145 = getelementptr %union.Slot, ptr %add.ptr.i, i64 %i.0.i277
+  %i.0.i282 = phi i64 [ %inc19.i, %for.inc18.i ], [ %41, %if.then3.i ]
+  %arrayidx.i145 = getelementptr %union.Slot, ptr %add.ptr.i, i64 %i.0.i282
   %44 = load i64, ptr %arrayidx.i145, align 8
-  %arrayidx1.i146 = getelementptr i64, ptr %11, i64 %i.0.i277
+  %arrayidx1.i146 = getelementptr i64, ptr %11, i64 %i.0.i282
   %45 = load i64, ptr %arrayidx1.i146, align 8
   %add.i147 = add i64 %45, %44
-  %cmp3.not.i274 = icmp sgt i64 %i.0.i277, 0
-  br i1 %cmp3.not.i274, label %for.body5.i, label %for.inc18.i
+  %cmp3.not.i279 = icmp sgt i64 %i.0.i282, 0
+  br i1 %cmp3.not.i279, label %for.body5.i, label %for.inc18.i
 
 for.cond2.i:
-  %inc.i150 = add nuw nsw i64 %j.0.i275, 1
-  %exitcond304.not = icmp eq i64 %inc.i150, %i.0.i277
-  br i1 %exitcond304.not, label %for.inc18.i, label %for.body5.i
+  %inc.i150 = add nuw nsw i64 %j.0.i280, 1
+  %exitcond309.not = icmp eq i64 %inc.i150, %i.0.i282
+  br i1 %exitcond309.not, label %for.inc18.i, label %for.body5.i
 
 for.body5.i:
-  %j.0.i275 = phi i64 [ %inc.i150, %for.cond2.i ], [ 0, %for.body.i144 ]
-  %arrayidx6.i148 = getelementptr %union.Slot, ptr %add.ptr.i, i64 %j.0.i275
+  %j.0.i280 = phi i64 [ %inc.i150, %for.cond2.i ], [ 0, %for.body.i144 ]
+  %arrayidx6.i148 = getelementptr %union.Slot, ptr %add.ptr.i, i64 %j.0.i280
   %46 = load i64, ptr %arrayidx6.i148, align 8
-  %arrayidx7.i = getelementptr i64, ptr %11, i64 %j.0.i275
+  %arrayidx7.i = getelementptr i64, ptr %11, i64 %j.0.i280
   %47 = load i64, ptr %arrayidx7.i, align 8
   %add8.i = add i64 %47, %46
   %cmp9.i = icmp ult i64 %44, %add8.i
@@ -1241,31 +1241,31 @@ for.body5.i:
   br i1 %or.cond.i, label %run_call.exit, label %for.cond2.i
 
 for.inc18.i:
-  %inc19.i = add nsw i64 %i.0.i277, 1
-  %exitcond305.not = icmp eq i64 %inc19.i, %add.i
-  br i1 %exitcond305.not, label %for.cond.i107.preheader, label %for.body.i144
+  %inc19.i = add nsw i64 %i.0.i282, 1
+  %exitcond310.not = icmp eq i64 %inc19.i, %add.i
+  br i1 %exitcond310.not, label %for.cond.i107.preheader, label %for.body.i144
 
 for.body.i110:
-  %k.0.i108279 = phi i64 [ 0, %for.body.i110.lr.ph ], [ %inc.i112, %incref.exit.i ]
-  %arrayidx.i111 = getelementptr ptr, ptr %43, i64 %k.0.i108279
+  %k.0.i108284 = phi i64 [ 0, %for.body.i110.lr.ph ], [ %inc.i112, %incref.exit ]
+  %arrayidx.i111 = getelementptr ptr, ptr %43, i64 %k.0.i108284
   %48 = load ptr, ptr %arrayidx.i111, align 8
-  %arrayidx13.i = getelementptr ptr, ptr %12, i64 %k.0.i108279
+  %arrayidx13.i = getelementptr ptr, ptr %12, i64 %k.0.i108284
   store ptr %48, ptr %arrayidx13.i, align 8
   %49 = load i64, ptr %48, align 8
-  %add.i.i = add i64 %49, 1
-  %cmp.i.i = icmp ult i64 %add.i.i, 2147483648
-  br i1 %cmp.i.i, label %if.then.i.i, label %if.else.i.i
+  %add.i151 = add i64 %49, 1
+  %cmp.i152 = icmp ult i64 %add.i151, 2147483648
+  br i1 %cmp.i152, label %if.then.i155, label %if.else.i153
 
-if.then.i.i:
-  store i64 %add.i.i, ptr %48, align 8
-  br label %incref.exit.i
+if.then.i155:
+  store i64 %add.i151, ptr %48, align 8
+  br label %incref.exit
 
-if.else.i.i:
+if.else.i153:
   call void @Py_IncRef(ptr noundef nonnull %48) #18
-  br label %incref.exit.i
+  br label %incref.exit
 
-incref.exit.i:
-  %inc.i112 = add nuw nsw i64 %k.0.i108279, 1
+incref.exit:
+  %inc.i112 = add nuw nsw i64 %k.0.i108284, 1
   %50 = load i64, ptr %outputs, align 8
   %cmp11.i = icmp slt i64 %inc.i112, %50
   br i1 %cmp11.i, label %for.body.i110, label %if.end22.i
@@ -1273,101 +1273,101 @@ incref.exit.i:
 if.else.i:
   %add.ptr.i113 = getelementptr %union.Slot, ptr %add.ptr.i, i64 %call.sroa.8.0
   %51 = load i64, ptr %outputs, align 8
-  %cmp.not.i.i.not284 = icmp sgt i64 %51, 0
-  br i1 %cmp.not.i.i.not284, label %for.body.i.i.lr.ph, label %if.end22.i
+  %cmp.not.i.i.not289 = icmp sgt i64 %51, 0
+  br i1 %cmp.not.i.i.not289, label %for.body.i.i.lr.ph, label %if.end22.i
 
 for.body.i.i.lr.ph:
   %set_handler.i = getelementptr inbounds i8, ptr %spec, i64 88
   %memory_handler.i = getelementptr inbounds i8, ptr %spec, i64 96
   %new_from_descr.i = getelementptr inbounds i8, ptr %spec, i64 80
-  %ndarray.i183 = getelementptr inbounds i8, ptr %spec, i64 72
+  %ndarray.i188 = getelementptr inbounds i8, ptr %spec, i64 72
   br label %for.body.i.i
 
 for.body.i.i:
-  %k.0.i.i286 = phi i64 [ 0, %for.body.i.i.lr.ph ], [ %inc.i.i, %for.inc.i.i ]
-  %record.addr.0.i.i285 = phi ptr [ %record.1.i320323, %for.body.i.i.lr.ph ], [ %add.ptr.i.i.i, %for.inc.i.i ]
+  %k.0.i.i291 = phi i64 [ 0, %for.body.i.i.lr.ph ], [ %inc.i.i, %for.inc.i.i ]
+  %record.addr.0.i.i290 = phi ptr [ %record.1.i325328, %for.body.i.i.lr.ph ], [ %add.ptr.i.i.i, %for.inc.i.i ]
   %savedstack = call ptr @llvm.stacksave.p0()
-  %rank.i160 = getelementptr inbounds i8, ptr %record.addr.0.i.i285, i64 16
-  %52 = load i64, ptr %rank.i160, align 8
-  %mul.i161 = shl i64 %52, 3
-  %53 = alloca i8, i64 %mul.i161, align 16
-  %item_bytes.i162 = getelementptr inbounds i8, ptr %record.addr.0.i.i285, i64 8
-  %54 = load i64, ptr %item_bytes.i162, align 8
-  %cmp.not.i166280 = icmp sgt i64 %52, 0
-  br i1 %cmp.not.i166280, label %for.body.i168.lr.ph, label %for.end.i
+  %rank.i165 = getelementptr inbounds i8, ptr %record.addr.0.i.i290, i64 16
+  %52 = load i64, ptr %rank.i165, align 8
+  %mul.i166 = shl i64 %52, 3
+  %53 = alloca i8, i64 %mul.i166, align 16
+  %item_bytes.i167 = getelementptr inbounds i8, ptr %record.addr.0.i.i290, i64 8
+  %54 = load i64, ptr %item_bytes.i167, align 8
+  %cmp.not.i171285 = icmp sgt i64 %52, 0
+  br i1 %cmp.not.i171285, label %for.body.i173.lr.ph, label %for.end.i
 
-for.body.i168.lr.ph:
-  %extents.i169 = getelementptr inbounds i8, ptr %record.addr.0.i.i285, i64 32
-  br label %for.body.i168
+for.body.i173.lr.ph:
+  %extents.i174 = getelementptr inbounds i8, ptr %record.addr.0.i.i290, i64 32
+  br label %for.body.i173
 
-for.body.i168:
-  %k.0.i165282 = phi i64 [ 0, %for.body.i168.lr.ph ], [ %inc.i177, %if.end.i176 ]
-  %bytes.0.i164281 = phi i64 [ %54, %for.body.i168.lr.ph ], [ %mul6.i, %if.end.i176 ]
-  %arrayidx.i170 = getelementptr [0 x i64], ptr %extents.i169, i64 0, i64 %k.0.i165282
-  %55 = load i64, ptr %arrayidx.i170, align 8
-  %cmp.i.i171 = icmp sgt i64 %55, -1
-  br i1 %cmp.i.i171, label %extent_of.exit.i.thread, label %extent_of.exit.i
+for.body.i173:
+  %k.0.i170287 = phi i64 [ 0, %for.body.i173.lr.ph ], [ %inc.i182, %if.end.i181 ]
+  %bytes.0.i169286 = phi i64 [ %54, %for.body.i173.lr.ph ], [ %mul6.i, %if.end.i181 ]
+  %arrayidx.i175 = getelementptr [0 x i64], ptr %extents.i174, i64 0, i64 %k.0.i170287
+  %55 = load i64, ptr %arrayidx.i175, align 8
+  %cmp.i.i176 = icmp sgt i64 %55, -1
+  br i1 %cmp.i.i176, label %extent_of.exit.i.thread, label %extent_of.exit.i
 
 extent_of.exit.i.thread:
-  %arrayidx2.i225 = getelementptr i64, ptr %53, i64 %k.0.i165282
-  store i64 %55, ptr %arrayidx2.i225, align 8
-  br label %if.end.i176
+  %arrayidx2.i230 = getelementptr i64, ptr %53, i64 %k.0.i170287
+  store i64 %55, ptr %arrayidx2.i230, align 8
+  br label %if.end.i181
 
 extent_of.exit.i:
   %not.i.i = xor i64 %55, -1
-  %arrayidx.i.i173 = getelementptr %union.Slot, ptr %add.ptr, i64 %not.i.i
-  %56 = load i64, ptr %arrayidx.i.i173, align 8
-  %arrayidx2.i = getelementptr i64, ptr %53, i64 %k.0.i165282
+  %arrayidx.i.i178 = getelementptr %union.Slot, ptr %add.ptr, i64 %not.i.i
+  %56 = load i64, ptr %arrayidx.i.i178, align 8
+  %arrayidx2.i = getelementptr i64, ptr %53, i64 %k.0.i170287
   store i64 %56, ptr %arrayidx2.i, align 8
-  %cmp4.i175 = icmp slt i64 %56, 0
-  br i1 %cmp4.i175, label %new_outputs.exit.i, label %if.end.i176
+  %cmp4.i180 = icmp slt i64 %56, 0
+  br i1 %cmp4.i180, label %new_outputs.exit.i, label %if.end.i181
 
-if.end.i176:
-  %cond.i.i174227 = phi i64 [ %55, %extent_of.exit.i.thread ], [ %56, %extent_of.exit.i ]
-  %mul6.i = mul i64 %cond.i.i174227, %bytes.0.i164281
-  %inc.i177 = add nuw nsw i64 %k.0.i165282, 1
-  %57 = load i64, ptr %rank.i160, align 8
-  %cmp.not.i166 = icmp slt i64 %inc.i177, %57
-  br i1 %cmp.not.i166, label %for.body.i168, label %for.end.i
+if.end.i181:
+  %cond.i.i179232 = phi i64 [ %55, %extent_of.exit.i.thread ], [ %56, %extent_of.exit.i ]
+  %mul6.i = mul i64 %cond.i.i179232, %bytes.0.i169286
+  %inc.i182 = add nuw nsw i64 %k.0.i170287, 1
+  %57 = load i64, ptr %rank.i165, align 8
+  %cmp.not.i171 = icmp slt i64 %inc.i182, %57
+  br i1 %cmp.not.i171, label %for.body.i173, label %for.end.i
 
 for.end.i:
-  %58 = phi i64 [ %52, %for.body.i.i ], [ %57, %if.end.i176 ]
-  %bytes.0.i164.lcssa = phi i64 [ %54, %for.body.i.i ], [ %mul6.i, %if.end.i176 ]
+  %58 = phi i64 [ %52, %for.body.i.i ], [ %57, %if.end.i181 ]
+  %bytes.0.i169.lcssa = phi i64 [ %54, %for.body.i.i ], [ %mul6.i, %if.end.i181 ]
   %.old.i = load i64, ptr @memory_limit, align 8
-  %cmp7.old.i = icmp ugt i64 %bytes.0.i164.lcssa, %.old.i
+  %cmp7.old.i = icmp ugt i64 %bytes.0.i169.lcssa, %.old.i
   br i1 %cmp7.old.i, label %new_outputs.exit.i, label %if.end9.i
 
 if.end9.i:
-  %59 = load ptr, ptr %record.addr.0.i.i285, align 8
-  %cmp.i180 = icmp sgt i64 %bytes.0.i164.lcssa, 65535
-  br i1 %cmp.i180, label %cond.true.i188, label %cond.end.i181
+  %59 = load ptr, ptr %record.addr.0.i.i290, align 8
+  %cmp.i185 = icmp sgt i64 %bytes.0.i169.lcssa, 65535
+  br i1 %cmp.i185, label %cond.true.i193, label %cond.end.i186
 
-cond.true.i188:
+cond.true.i193:
   %60 = load ptr, ptr %set_handler.i, align 8
   %61 = load ptr, ptr %memory_handler.i, align 8
-  %call.i189 = call ptr %60(ptr noundef %61) #18
-  br label %cond.end.i181
+  %call.i194 = call ptr %60(ptr noundef %61) #18
+  br label %cond.end.i186
 
-cond.end.i181:
-  %cond.i182 = phi ptr [ %call.i189, %cond.true.i188 ], [ null, %if.end9.i ]
+cond.end.i186:
+  %cond.i187 = phi ptr [ %call.i194, %cond.true.i193 ], [ null, %if.end9.i ]
   call void @Py_IncRef(ptr noundef %59) #18
   %62 = load ptr, ptr %new_from_descr.i, align 8
-  %63 = load ptr, ptr %ndarray.i183, align 8
-  %conv.i184 = trunc i64 %58 to i32
-  %call1.i = call ptr %62(ptr noundef %63, ptr noundef %59, i32 noundef %conv.i184, ptr noundef nonnull %53, ptr noundef null, ptr noundef null, i32 noundef 0, ptr noundef null) #18
-  %tobool.not.i185 = icmp eq ptr %cond.i182, null
-  br i1 %tobool.not.i185, label %new_array.exit, label %if.then.i186
+  %63 = load ptr, ptr %ndarray.i188, align 8
+  %conv.i189 = trunc i64 %58 to i32
+  %call1.i = call ptr %62(ptr noundef %63, ptr noundef %59, i32 noundef %conv.i189, ptr noundef nonnull %53, ptr noundef null, ptr noundef null, i32 noundef 0, ptr noundef null) #18
+  %tobool.not.i190 = icmp eq ptr %cond.i187, null
+  br i1 %tobool.not.i190, label %new_array.exit, label %if.then.i191
 
-if.then.i186:
+if.then.i191:
   %64 = load ptr, ptr %set_handler.i, align 8
-  %call3.i = call ptr %64(ptr noundef nonnull %cond.i182) #18
+  %call3.i = call ptr %64(ptr noundef nonnull %cond.i187) #18
   call void @Py_DecRef(ptr noundef %call3.i) #18
-  call void @Py_DecRef(ptr noundef nonnull %cond.i182) #18
+  call void @Py_DecRef(ptr noundef nonnull %cond.i187) #18
   br label %new_array.exit
 
 new_array.exit:
-  %tobool.not.i167 = icmp eq ptr %call1.i, null
-  br i1 %tobool.not.i167, label %if.then12.i, label %for.inc.i.i
+  %tobool.not.i172 = icmp eq ptr %call1.i, null
+  br i1 %tobool.not.i172, label %if.then12.i, label %for.inc.i.i
 
 if.then12.i:
   call void @PyErr_Clear() #18
@@ -1375,33 +1375,33 @@ if.then12.i:
 
 for.inc.i.i:
   call void @llvm.stackrestore.p0(ptr %savedstack)
-  %arrayidx.i.i = getelementptr ptr, ptr %12, i64 %k.0.i.i286
+  %arrayidx.i.i = getelementptr ptr, ptr %12, i64 %k.0.i.i291
   store ptr %call1.i, ptr %arrayidx.i.i, align 8
   %data.i.i = getelementptr inbounds i8, ptr %call1.i, i64 16
   %65 = load ptr, ptr %data.i.i, align 8
-  %arrayidx2.i.i = getelementptr %union.Slot, ptr %add.ptr.i113, i64 %k.0.i.i286
+  %arrayidx2.i.i = getelementptr %union.Slot, ptr %add.ptr.i113, i64 %k.0.i.i291
   store ptr %65, ptr %arrayidx2.i.i, align 8
-  %inc.i.i = add nuw nsw i64 %k.0.i.i286, 1
-  %extents.i.i.i = getelementptr inbounds i8, ptr %record.addr.0.i.i285, i64 32
-  %66 = load i64, ptr %rank.i160, align 8
+  %inc.i.i = add nuw nsw i64 %k.0.i.i291, 1
+  %extents.i.i.i = getelementptr inbounds i8, ptr %record.addr.0.i.i290, i64 32
+  %66 = load i64, ptr %rank.i165, align 8
   %add.ptr.i.i.i = getelementptr i64, ptr %extents.i.i.i, i64 %66
-  %exitcond306.not = icmp eq i64 %inc.i.i, %51
-  br i1 %exitcond306.not, label %if.end22.i, label %for.body.i.i
+  %exitcond311.not = icmp eq i64 %inc.i.i, %51
+  br i1 %exitcond311.not, label %if.end22.i, label %for.body.i.i
 
 new_outputs.exit.i:
   call void @llvm.stackrestore.p0(ptr %savedstack)
-  call fastcc void @decref_all(ptr noundef nonnull %12, i64 noundef %k.0.i.i286) #17
+  call fastcc void @decref_all(ptr noundef nonnull %12, i64 noundef %k.0.i.i291) #17
   br label %run_call.exit
 
 if.end22.i:
   %duration.i.i = getelementptr inbounds i8, ptr %spec, i64 32
   %67 = load i64, ptr %duration.i.i, align 8
   switch i64 %67, label %lor.lhs.false.i.i [
-    i64 2, label %if.then.i62.i
+    i64 2, label %if.then.i.i
     i64 1, label %if.then8.i.i
   ]
 
-if.then.i62.i:
+if.then.i.i:
   %68 = load ptr, ptr %spec, align 8
   %call.i.i = call i32 %68(ptr noundef %add.ptr.i) #18
   %cmp2.i.i = icmp eq i32 %call.i.i, 0
@@ -1415,24 +1415,24 @@ lor.lhs.false.i.i:
 
 land.lhs.true.i.i:
   %70 = load i64, ptr %inputs1, align 8
-  %add.ptr.i151 = getelementptr %union.Slot, ptr %add.ptr.i, i64 %70
+  %add.ptr.i156 = getelementptr %union.Slot, ptr %add.ptr.i, i64 %70
   %71 = load i64, ptr %outputs, align 8
-  %add.ptr1.i = getelementptr %union.Slot, ptr %add.ptr.i151, i64 %71
+  %add.ptr1.i = getelementptr %union.Slot, ptr %add.ptr.i156, i64 %71
   %72 = load i64, ptr %sizes2, align 8
-  %cmp.not.i154.not287 = icmp sgt i64 %72, 0
-  br i1 %cmp.not.i154.not287, label %for.body.i155, label %if.then8.i.i
+  %cmp.not.i159.not292 = icmp sgt i64 %72, 0
+  br i1 %cmp.not.i159.not292, label %for.body.i160, label %if.then8.i.i
 
-for.cond.i152:
-  %inc.i159 = add nuw nsw i64 %k.0.i153288, 1
-  %exitcond307.not = icmp eq i64 %inc.i159, %72
-  br i1 %exitcond307.not, label %if.then8.i.i, label %for.body.i155
+for.cond.i157:
+  %inc.i164 = add nuw nsw i64 %k.0.i158293, 1
+  %exitcond312.not = icmp eq i64 %inc.i164, %72
+  br i1 %exitcond312.not, label %if.then8.i.i, label %for.body.i160
 
-for.body.i155:
-  %k.0.i153288 = phi i64 [ %inc.i159, %for.cond.i152 ], [ 0, %land.lhs.true.i.i ]
-  %arrayidx.i156 = getelementptr %union.Slot, ptr %add.ptr1.i, i64 %k.0.i153288
-  %73 = load i64, ptr %arrayidx.i156, align 8
-  %cmp3.i157 = icmp ugt i64 %73, %69
-  br i1 %cmp3.i157, label %if.end20.i.i, label %for.cond.i152
+for.body.i160:
+  %k.0.i158293 = phi i64 [ %inc.i164, %for.cond.i157 ], [ 0, %land.lhs.true.i.i ]
+  %arrayidx.i161 = getelementptr %union.Slot, ptr %add.ptr1.i, i64 %k.0.i158293
+  %73 = load i64, ptr %arrayidx.i161, align 8
+  %cmp3.i162 = icmp ugt i64 %73, %69
+  br i1 %cmp3.i162, label %if.end20.i.i, label %for.cond.i157
 
 if.then8.i.i:
   %call9.i.i = call ptr @PyEval_SaveThread() #18
@@ -1452,19 +1452,19 @@ if.then25.i:
   %result_type.i.i = getelementptr inbounds i8, ptr %spec, i64 56
   %75 = load ptr, ptr %result_type.i.i, align 8
   %76 = load i64, ptr %outputs, align 8
-  %tobool.not.i67.i = icmp eq ptr %75, null
-  br i1 %tobool.not.i67.i, label %if.then.i77.i, label %if.end.i68.i
+  %tobool.not.i66.i = icmp eq ptr %75, null
+  br i1 %tobool.not.i66.i, label %if.then.i75.i, label %if.end.i67.i
 
-if.then.i77.i:
+if.then.i75.i:
   %77 = load ptr, ptr %12, align 16
   br label %if.end31.i
 
-if.end.i68.i:
-  %cmp.i69.i = icmp eq ptr %75, @PyTuple_Type
-  br i1 %cmp.i69.i, label %cond.true.i.i, label %cond.false.i.i
+if.end.i67.i:
+  %cmp.i.i = icmp eq ptr %75, @PyTuple_Type
+  br i1 %cmp.i.i, label %cond.true.i.i, label %cond.false.i.i
 
 cond.true.i.i:
-  %call.i76.i = call ptr @PyTuple_New(i64 noundef %76) #18
+  %call.i74.i = call ptr @PyTuple_New(i64 noundef %76) #18
   br label %cond.end.i.i
 
 cond.false.i.i:
@@ -1472,7 +1472,7 @@ cond.false.i.i:
   br label %cond.end.i.i
 
 cond.end.i.i:
-  %cond.i.i = phi ptr [ %call.i76.i, %cond.true.i.i ], [ %call2.i.i, %cond.false.i.i ]
+  %cond.i.i = phi ptr [ %call.i74.i, %cond.true.i.i ], [ %call2.i.i, %cond.false.i.i ]
   %tobool3.not.i.i = icmp eq ptr %cond.i.i, null
   br i1 %tobool3.not.i.i, label %if.then4.i.i, label %if.end5.i.i
 
@@ -1491,23 +1491,23 @@ if.then7.i.i:
   br label %if.end8.i.i
 
 if.end8.i.i:
-  %cmp9.i.i289 = icmp sgt i64 %76, 0
-  br i1 %cmp9.i.i289, label %for.body.i73.i.lr.ph, label %if.end31.i
+  %cmp9.i.i294 = icmp sgt i64 %76, 0
+  br i1 %cmp9.i.i294, label %for.body.i71.i.lr.ph, label %if.end31.i
 
-for.body.i73.i.lr.ph:
+for.body.i71.i.lr.ph:
   %79 = load i64, ptr @python_tuple_items, align 8
   %add.ptr.i114 = getelementptr i8, ptr %cond.i.i, i64 %79
-  br label %for.body.i73.i
+  br label %for.body.i71.i
 
-for.body.i73.i:
-  %k.0.i71.i290 = phi i64 [ 0, %for.body.i73.i.lr.ph ], [ %inc.i75.i, %for.body.i73.i ]
-  %arrayidx10.i.i = getelementptr ptr, ptr %12, i64 %k.0.i71.i290
+for.body.i71.i:
+  %k.0.i69.i295 = phi i64 [ 0, %for.body.i71.i.lr.ph ], [ %inc.i73.i, %for.body.i71.i ]
+  %arrayidx10.i.i = getelementptr ptr, ptr %12, i64 %k.0.i69.i295
   %80 = load ptr, ptr %arrayidx10.i.i, align 8
-  %arrayidx12.i.i = getelementptr ptr, ptr %add.ptr.i114, i64 %k.0.i71.i290
+  %arrayidx12.i.i = getelementptr ptr, ptr %add.ptr.i114, i64 %k.0.i69.i295
   store ptr %80, ptr %arrayidx12.i.i, align 8
-  %inc.i75.i = add nuw nsw i64 %k.0.i71.i290, 1
-  %exitcond308.not = icmp eq i64 %inc.i75.i, %76
-  br i1 %exitcond308.not, label %if.end31.i, label %for.body.i73.i
+  %inc.i73.i = add nuw nsw i64 %k.0.i69.i295, 1
+  %exitcond313.not = icmp eq i64 %inc.i73.i, %76
+  br i1 %exitcond313.not, label %if.end31.i, label %for.body.i71.i
 
 if.else28.i.sink.split:
   call fastcc void @fail(ptr noundef nonnull %spec) #17
@@ -1519,7 +1519,7 @@ if.else28.i:
   br label %if.end31.i
 
 if.end31.i:
-  %storemerge.i = phi ptr [ null, %if.else28.i ], [ %77, %if.then.i77.i ], [ null, %if.then4.i.i ], [ %cond.i.i, %if.end8.i.i ], [ %cond.i.i, %for.body.i73.i ]
+  %storemerge.i = phi ptr [ null, %if.else28.i ], [ %77, %if.then.i75.i ], [ null, %if.then4.i.i ], [ %cond.i.i, %if.end8.i.i ], [ %cond.i.i, %for.body.i71.i ]
   store ptr %storemerge.i, ptr %answer, align 8
   br label %run_call.exit
 
@@ -1545,99 +1545,113 @@ entry:
   %answer = alloca ptr, align 8
   %target1 = getelementptr inbounds i8, ptr %object, i64 24
   %0 = load ptr, ptr %target1, align 8
-  call void @llvm.lifetime.start.p0(i64 8, ptr nonnull %answer) #12
   %1 = load i64, ptr %0, align 8
   %add.i = add i64 %1, 1
-  %cmp.i = icmp ult i64 %add.i, 2147483648
-  br i1 %cmp.i, label %if.then.i, label %if.else.i
+  %cmp.i25 = icmp ult i64 %add.i, 2147483648
+  br i1 %cmp.i25, label %if.then.i27, label %if.else.i26
 
-if.then.i:
+if.then.i27:
   store i64 %add.i, ptr %0, align 8
   br label %incref.exit
 
-if.else.i:
+if.else.i26:
   tail call void @Py_IncRef(ptr noundef nonnull %0) #18
   br label %incref.exit
 
 incref.exit:
-  %ob_type = getelementptr inbounds i8, ptr %0, i64 8
-  %2 = load ptr, ptr %ob_type, align 8
-  %cmp = icmp eq ptr %2, @PyTuple_Type
-  br i1 %cmp, label %if.then, label %if.end4
+  %2 = load ptr, ptr %target1, align 8
+  call void @llvm.lifetime.start.p0(i64 8, ptr nonnull %answer) #12
+  %ob_type = getelementptr inbounds i8, ptr %2, i64 8
+  %3 = load ptr, ptr %ob_type, align 8
+  %cmp = icmp eq ptr %3, @PyTuple_Type
+  br i1 %cmp, label %if.then, label %if.end5
 
 if.then:
-  %3 = load i64, ptr @python_tuple_items, align 8
-  %add.ptr.i = getelementptr i8, ptr %0, i64 %3
-  %4 = load ptr, ptr %add.ptr.i, align 8
-  %5 = load i64, ptr @python_bytes_data, align 8
-  %add.ptr1.i = getelementptr i8, ptr %4, i64 %5
-  %6 = load ptr, ptr %add.ptr1.i, align 8
+  %4 = load i64, ptr @python_tuple_items, align 8
+  %add.ptr.i = getelementptr i8, ptr %2, i64 %4
+  %5 = load ptr, ptr %add.ptr.i, align 8
+  %6 = load i64, ptr @python_bytes_data, align 8
+  %add.ptr1.i = getelementptr i8, ptr %5, i64 %6
+  %7 = load ptr, ptr %add.ptr1.i, align 8
   %and = and i64 %count, 9223372036854775807
-  %count.i = getelementptr inbounds i8, ptr %add.ptr1.i, i64 8
-  %7 = load i64, ptr %count.i, align 8
-  %cmp.i1839 = icmp sgt i64 %7, 0
-  br i1 %cmp.i1839, label %for.body.i.lr.ph, label %if.end4
+  %latest1.i = getelementptr inbounds i8, ptr %add.ptr1.i, i64 16
+  %8 = load atomic i64, ptr %latest1.i monotonic, align 8
+  %specs.i = getelementptr inbounds i8, ptr %add.ptr1.i, i64 24
+  %arrayidx.i = getelementptr [0 x ptr], ptr %specs.i, i64 0, i64 %8
+  %9 = load ptr, ptr %arrayidx.i, align 8
+  %call.i = call fastcc zeroext i1 @serve(ptr noundef %9, ptr noundef %arguments, i64 noundef %and, ptr noundef %keywords, ptr noundef nonnull %answer) #17
+  br i1 %call.i, label %if.then4, label %for.cond.i.preheader
 
-for.body.i.lr.ph:
-  %specs.i = getelementptr inbounds i8, ptr %add.ptr1.i, i64 16
-  br label %for.body.i
+for.cond.i.preheader:
+  %count.i = getelementptr inbounds i8, ptr %add.ptr1.i, i64 8
+  %10 = load i64, ptr %count.i, align 8
+  %cmp.not.i34 = icmp sgt i64 %10, 0
+  br i1 %cmp.not.i34, label %for.body.i, label %if.end5
 
 for.body.i:
-  %k.0.i40 = phi i64 [ 0, %for.body.i.lr.ph ], [ %inc.i, %for.inc.i ]
-  %arrayidx.i = getelementptr [0 x ptr], ptr %specs.i, i64 0, i64 %k.0.i40
-  %8 = load ptr, ptr %arrayidx.i, align 8
-  %call.i = call fastcc zeroext i1 @serve(ptr noundef %8, ptr noundef %arguments, i64 noundef %and, ptr noundef %keywords, ptr noundef nonnull %answer) #17
-  br i1 %call.i, label %if.then3, label %for.inc.i
+  %11 = phi i64 [ %13, %for.inc.i ], [ %10, %for.cond.i.preheader ]
+  %k.0.i35 = phi i64 [ %inc.i, %for.inc.i ], [ 0, %for.cond.i.preheader ]
+  %cmp2.i = icmp eq i64 %k.0.i35, %8
+  br i1 %cmp2.i, label %for.inc.i, label %lor.lhs.false.i
+
+lor.lhs.false.i:
+  %arrayidx4.i = getelementptr [0 x ptr], ptr %specs.i, i64 0, i64 %k.0.i35
+  %12 = load ptr, ptr %arrayidx4.i, align 8
+  %call5.i = call fastcc zeroext i1 @serve(ptr noundef %12, ptr noundef %arguments, i64 noundef %and, ptr noundef %keywords, ptr noundef nonnull %answer) #17
+  br i1 %call5.i, label %if.end7.i, label %lor.lhs.false.i.for.inc.i_crit_edge
+
+lor.lhs.false.i.for.inc.i_crit_edge:
+  %.pre = load i64, ptr %count.i, align 8
+  br label %for.inc.i
+
+if.end7.i:
+  store atomic i64 %k.0.i35, ptr %latest1.i monotonic, align 8
+  br label %if.then4
 
 for.inc.i:
-  %inc.i = add nuw nsw i64 %k.0.i40, 1
-  %9 = load i64, ptr %count.i, align 8
-  %cmp.i18 = icmp slt i64 %inc.i, %9
-  br i1 %cmp.i18, label %for.body.i, label %if.end4
+  %13 = phi i64 [ %.pre, %lor.lhs.false.i.for.inc.i_crit_edge ], [ %11, %for.body.i ]
+  %inc.i = add nuw nsw i64 %k.0.i35, 1
+  %cmp.not.i = icmp slt i64 %inc.i, %13
+  br i1 %cmp.not.i, label %for.body.i, label %if.end5
 
-if.then3:
-  %arrayidx.i.le = getelementptr [0 x ptr], ptr %specs.i, i64 0, i64 %k.0.i40
-  %10 = load ptr, ptr %specs.i, align 8
-  %11 = load ptr, ptr %arrayidx.i.le, align 8
-  store ptr %11, ptr %specs.i, align 8
-  store ptr %10, ptr %arrayidx.i.le, align 8
-  %12 = load i64, ptr %0, align 8
-  %sub1.i23 = add i64 %12, -2
-  %cmp.i24 = icmp ult i64 %sub1.i23, 2147483647
-  br i1 %cmp.i24, label %if.then.i27, label %if.else.i25
+if.then4:
+  %14 = load i64, ptr %2, align 8
+  %sub1.i19 = add i64 %14, -2
+  %cmp.i20 = icmp ult i64 %sub1.i19, 2147483647
+  br i1 %cmp.i20, label %if.then.i22, label %if.else.i21
 
-if.then.i27:
-  %sub.i28 = add nsw i64 %12, -1
-  store i64 %sub.i28, ptr %0, align 8
+if.then.i22:
+  %sub.i23 = add nsw i64 %14, -1
+  store i64 %sub.i23, ptr %2, align 8
   br label %cleanup.thread
 
-if.else.i25:
-  tail call void @Py_DecRef(ptr noundef nonnull %0) #18
+if.else.i21:
+  tail call void @Py_DecRef(ptr noundef nonnull %2) #18
   br label %cleanup.thread
 
 cleanup.thread:
-  %13 = load ptr, ptr %answer, align 8
-  br label %cleanup6
+  %15 = load ptr, ptr %answer, align 8
+  br label %cleanup7
 
-if.end4:
-  %function.0 = phi ptr [ %0, %incref.exit ], [ %6, %if.then ], [ %6, %for.inc.i ]
-  %call5 = tail call ptr @PyObject_Vectorcall(ptr noundef %function.0, ptr noundef %arguments, i64 noundef %count, ptr noundef %keywords) #18
-  %14 = load i64, ptr %0, align 8
-  %sub1.i = add i64 %14, -2
-  %cmp.i19 = icmp ult i64 %sub1.i, 2147483647
-  br i1 %cmp.i19, label %if.then.i22, label %if.else.i20
+if.end5:
+  %function.0 = phi ptr [ %2, %incref.exit ], [ %7, %for.cond.i.preheader ], [ %7, %for.inc.i ]
+  %call6 = tail call ptr @PyObject_Vectorcall(ptr noundef %function.0, ptr noundef %arguments, i64 noundef %count, ptr noundef %keywords) #18
+  %16 = load i64, ptr %2, align 8
+  %sub1.i = add i64 %16, -2
+  %cmp.i = icmp ult i64 %sub1.i, 2147483647
+  br i1 %cmp.i, label %if.then.i, label %if.else.i
 
-if.then.i22:
-  %sub.i = add nsw i64 %14, -1
-  store i64 %sub.i, ptr %0, align 8
-  br label %cleanup6
+if.then.i:
+  %sub.i = add nsw i64 %16, -1
+  store i64 %sub.i, ptr %2, align 8
+  br label %cleanup7
 
-if.else.i20:
-  tail call void @Py_DecRef(ptr noundef nonnull %0) #18
-  br label %cleanup6
+if.else.i:
+  tail call void @Py_DecRef(ptr noundef nonnull %2) #18
+  br label %cleanup7
 
-cleanup6:
-  %retval.1 = phi ptr [ %13, %cleanup.thread ], [ %call5, %if.then.i22 ], [ %call5, %if.else.i20 ]
+cleanup7:
+  %retval.1 = phi ptr [ %15, %cleanup.thread ], [ %call6, %if.then.i ], [ %call6, %if.else.i ]
   call void @llvm.lifetime.end.p0(i64 8, ptr nonnull %answer) #12
   ret ptr %retval.1
 }
