@@ -211,7 +211,7 @@ dist: release-tools
 # A part of the suite on each Python that is here, with the newest and the oldest dependencies. Whole, on one:
 #   make matrix ALL=1 PYTHONS=3.13        make matrix BOUNDS=1: which oldest versions have no wheel
 matrix: venv
-	$(BIN)/python scripts/matrix.py $(if $(PYTHONS),--python $(PYTHONS)) $(if $(ALL),--all) $(if $(BOUNDS),--bounds)
+	$(BIN)/python scripts/matrix.py $(if $(PYTHONS),--python $(PYTHONS)) $(if $(PYTHON_PATH),--path $(PYTHON_PATH)) $(if $(ALL),--all) $(if $(BOUNDS),--bounds)
 
 # Operators inside other frameworks, with their newest and oldest versions:  make bridges ONLY=torch
 bridges: venv

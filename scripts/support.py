@@ -92,7 +92,8 @@ tests that show it.
 ## Operating systems and Python
 
 {systems}
-Python 3.11 and newer. No compiler is needed to install or to use texpr; shared libraries for C are
+Python 3.11 and newer, and the free-threaded build from 3.14 on, where `pip` builds islpy by a C++
+compiler. Elsewhere no compiler is needed to install or to use texpr; shared libraries for C are
 linked by the system's C compiler.
 
 """

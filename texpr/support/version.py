@@ -1,13 +1,20 @@
-"""Identity of this texpr's code: records on disk belong to the code that made them."""
+"""Identity of this texpr's code, to which records on disk belong, and the build of Python that runs
+it.
+"""
 
 from __future__ import annotations
 
 import os
+import sys
 from functools import cache
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 
+FREE_THREADED = "t" in getattr(sys, "abiflags", "")
+"""True in a build of CPython without the GIL (PEP 703), whether its GIL is on or not: objects have
+another head there.
+"""
 _KINDS = (".py", ".ll", ".json", ".lark", ".tx")
 
 
@@ -47,3 +54,10 @@ def installed(package: str) -> str:
     ends = (".dist-info", ".egg-info")
     beside = os.listdir(Path(place).parent)
     return " ".join(sorted(n for n in beside if n.startswith(f"{package}-") and n.endswith(ends))) or "source"
+
+
+def runs_without_gil() -> bool:
+    """True while threads run Python at once. The GIL of a free-threaded build is on after an import of
+    a module that asks for it, and with `PYTHON_GIL=1`.
+    """
+    return FREE_THREADED and not sys._is_gil_enabled()  # type: ignore[attr-defined]

@@ -21,7 +21,7 @@ from threading import Lock, RLock, Thread, get_ident
 from typing import Any, ParamSpec, TypeVar
 
 from texpr.support.forks import held_over_forks
-from texpr.support.free_threading import runs_without_gil
+from texpr.support.version import runs_without_gil
 
 _LOCK = held_over_forks(RLock())
 
@@ -35,17 +35,20 @@ class _Task:
     __slots__ = ("_call", "_done", "_error", "_result")
 
     def __init__(self, call: Callable[[], Any]) -> None:
-        self._call, self._done = call, Lock()
+        self._call: Callable[[], Any] | None = call
+        self._done = Lock()
         self._result: Any = None
         self._error: BaseException | None = None
         self._done.acquire()
 
     def run(self) -> None:
+        call, self._call = self._call, None
+        assert call is not None, "a task runs once"
         try:
-            self._result = self._call()
+            self._result = call()
         except BaseException as error:  # raised where the result is wanted
             self._error = error
-        self._call = None  # type: ignore[assignment]
+        del call  # with what it refers to, before others go on
         self._done.release()
 
     def result(self) -> Any:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Protocol
 from texpr.runtime.linking import linker, perf_map
 from texpr.support.errors import CompileError
 from texpr.support.forks import held_over_forks
-from texpr.support.free_threading import FREE_THREADED
 from texpr.support.late import late
 from texpr.support.options import current
+from texpr.support.version import FREE_THREADED
 
 if TYPE_CHECKING:
     from texpr.runtime.linking import llvm_library

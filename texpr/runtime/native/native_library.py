@@ -18,9 +18,8 @@ from pathlib import Path
 from texpr.runtime import disk_cache, host
 from texpr.runtime.native import jit
 from texpr.support.errors import CallError
-from texpr.support.free_threading import FREE_THREADED
 from texpr.support.options import current, watch
-from texpr.support.version import installed
+from texpr.support.version import FREE_THREADED, installed
 
 FOR_KERNELS = (
     "tx_parallel",
@@ -89,7 +88,7 @@ PYTHON_API = (
     "_Py_TrueStruct",
 )
 FREE_THREADED_API = ("PyCriticalSection_Begin", "PyCriticalSection_End")
-"""What builds of CPython without the GIL have, and the library for them calls besides."""
+"""Further functions that the library for builds without the GIL calls."""
 LARGEST_POOL = 256
 
 

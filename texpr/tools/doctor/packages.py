@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from importlib import metadata
 
 import texpr
-from texpr.support.free_threading import FREE_THREADED, runs_without_gil
+from texpr.support.version import FREE_THREADED, runs_without_gil
 from texpr.tools.doctor.finding import Finding
 from texpr.tools.doctor.requirement import Requirement, parse
 
