@@ -110,3 +110,43 @@ def test_what_no_memory_holds_is_refused():
         str(caught.value)
         == "error[memory]: tensors of 1,152,921,504,606,846,976 bytes do not fit into memory"
     )
+
+
+def test_memory_that_comes_back_is_used_again():
+    memory = slabs.Reused()
+    first = memory.take(1000)
+    first[:] = 1
+    view = first.view(np.float32).reshape(5, 50)
+    other = memory.take(1000)
+    assert not np.shares_memory(first, other)
+    memory.give_back(view)
+    again = memory.take(400)
+    assert np.shares_memory(first, again) and again.size == 400
+    memory.give_back(again)
+    larger = memory.take(2000)
+    assert not np.shares_memory(first, larger) and larger.size == 2000
+    memory.give_back(larger)
+    assert not np.shares_memory(first, memory.take(10))  # too small for the last one, so it is gone
+
+
+@pytest.mark.parametrize("size", [0, 1, 4097, slabs.PAGE + 1])
+def test_mapped_memory(size: int):
+    memory = slabs.mapped(size)
+    assert memory.size == size and not memory.any()
+    memory[:] = 1
+    memory_of_others = slabs.Reused()
+    memory_of_others.give_back(memory)
+    assert not np.shares_memory(memory_of_others.take(1), memory)
+
+
+@pytest.mark.parametrize("size", [1 << 60, 1 << 70])
+def test_mapped_memory_that_is_not_there(size: int):
+    with pytest.raises(tx.ResourceError, match=f"tensors of {size:,} bytes do not fit into memory"):
+        slabs.mapped(size)
+
+
+def test_memory_that_is_not_touched():
+    array = slabs.untouched(1 << 40, np.dtype(np.float32), (1 << 38,))
+    assert array[0] == 0 and array[-1] == 0 and array.nbytes == 1 << 40
+    with pytest.raises(ValueError, match="read-only"):
+        array[0] = 1

@@ -24,7 +24,7 @@ import numpy as np
 from texpr.ir.dtypes import numpy_dtype
 from texpr.onnx.element_types import FROM_ONNX, bytes_in_file, name_of
 from texpr.onnx.onnx_package import library
-from texpr.runtime.slabs import Given, block, given, mapped, untouched
+from texpr.runtime.slabs import Given, given, untouched
 from texpr.support.errors import CheckpointError
 from texpr.support.frozen_dataclass import frozen
 
@@ -239,15 +239,12 @@ class StoredValues:
         dtype = np.dtype(numpy_dtype(FROM_ONNX[tensor.data_type]))
         self.stand_in = untouched(length_here(tensor), dtype, tuple(tensor.dims))
 
-    def read(self, stays: bool) -> np.ndarray:
-        """The values in new memory.
+    def read(self, memory: np.ndarray) -> np.ndarray:
+        """The values in these bytes.
 
         Raises:
             CheckpointError: the file has changed.
-            ResourceError: they do not fit into memory.
         """
-        found, size = self.stand_in, self.stand_in.nbytes
-        memory = block(size) if stays else mapped(size)
         at, left = self._offset, memoryview(memory)  # type: ignore[arg-type]
         while left:
             count = os.preadv(self._file.fileno(), [left], at)
@@ -256,7 +253,7 @@ class StoredValues:
             at, left = at + count, left[count:]
         if version_of(self._file) != self._version:
             raise _changed(self._path, "since the model was loaded")
-        return memory.view(found.dtype).reshape(found.shape)
+        return memory.view(self.stand_in.dtype).reshape(self.stand_in.shape)
 
 
 def can_defer(tensor: Any) -> bool:

@@ -81,8 +81,43 @@ def in_lines(value: np.ndarray) -> np.ndarray:
 
 
 def mapped(size: int) -> np.ndarray:
-    """Memory that the system takes back as soon as nobody has it. There must be some."""
-    return np.frombuffer(mmap.mmap(-1, size), np.uint8)
+    """Memory that the system takes back as soon as nobody has it.
+
+    Raises:
+        ResourceError: there is not so much.
+    """
+    try:
+        memory = mmap.mmap(-1, max(size, 1))
+    except (OSError, OverflowError):
+        raise _too_large(size) from None
+    if size >= PAGE and hasattr(mmap, "MADV_HUGEPAGE"):
+        memory.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(memory, np.uint8, size)
+
+
+class Reused:
+    """Memory for arrays that are needed one after the other: pages that were written once are there
+    for the next array.
+    """
+
+    def __init__(self) -> None:
+        self._taken: list[np.ndarray] = []
+        self._free: list[np.ndarray] = []
+
+    def take(self, size: int) -> np.ndarray:
+        """So many bytes, of memory that came back where that is large enough."""
+        fits = sorted((m for m in self._free if m.size >= size), key=len)
+        if not fits:
+            self._free.clear()  # too small, and not to lie beside the larger one
+        found = fits[0] if fits else mapped(size)
+        self._free = [m for m in self._free if m is not found]
+        self._taken.append(found)
+        return found[:size]
+
+    def give_back(self, array: np.ndarray) -> None:
+        """Let others have the memory of an array, if it was taken here; nobody may read it any more."""
+        self._free += [m for m in self._taken if array.base is m]
+        self._taken = [m for m in self._taken if array.base is not m]
 
 
 def untouched(size: int, dtype: np.dtype, shape: tuple[int, ...]) -> Given:
@@ -97,6 +132,10 @@ def _alone(size: int, alignment: int, wanted: int) -> np.ndarray:
     try:
         whole = np.empty(size + alignment, np.uint8)
     except (MemoryError, ValueError):
-        raise ResourceError(f"tensors of {wanted:,} bytes do not fit into memory", code="memory") from None
+        raise _too_large(wanted) from None
     start = -whole.ctypes.data % alignment
     return whole[start : start + size]
+
+
+def _too_large(size: int) -> ResourceError:
+    return ResourceError(f"tensors of {size:,} bytes do not fit into memory", code="memory")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
 from typing import Any, ClassVar, Protocol
 from weakref import WeakSet
@@ -17,7 +17,7 @@ from texpr.graph.capture.protocol import value_of
 from texpr.graph.capture.variable_methods import VariableMethods
 from texpr.ir.dtypes import DType, as_bits, from_numpy, numpy_dtype, readable, stored
 from texpr.runtime import gpu
-from texpr.runtime.slabs import Given, in_lines
+from texpr.runtime.slabs import Given, block, in_lines, mapped
 from texpr.support.errors import CallError
 from texpr.support.forks import held_over_forks
 from texpr.support.suggest import UnknownName
@@ -68,12 +68,8 @@ class Stored(Protocol):
         """An array of its shape and dtype, whose elements nobody may read."""
         ...
 
-    def read(self, stays: bool) -> np.ndarray:
-        """The value in new memory, from the beginning of a line on.
-
-        Args:
-            stays: for long.
-        """
+    def read(self, memory: np.ndarray) -> np.ndarray:
+        """The value in these bytes, which are as many as it has."""
         ...
 
 
@@ -152,7 +148,7 @@ class Variable(VariableMethods):
         with _restoring:
             stored = self._stored
             if stored is not None:
-                self._current = stored.read(True)
+                self._current = stored.read(block(stored.stand_in.nbytes))
                 self._stored = None
             return object.__getattribute__(self, name)
 
@@ -229,8 +225,13 @@ class Variable(VariableMethods):
         """
         stored = self._stored
         if stored is not None:
-            return stored.read(False)
+            return stored.read(mapped(stored.stand_in.nbytes))
         return self._current.numpy() if isinstance(self._current, gpu.DeviceArray) else self._current
+
+    def held_in(self, memory: Callable[[int], np.ndarray]) -> np.ndarray:
+        """The same, where it lies elsewhere in memory that is asked for."""
+        stored = self._stored
+        return self.held() if stored is None else stored.read(memory(stored.stand_in.nbytes))
 
     def numpy(self) -> np.ndarray:
         """The value as numbers: `data`, but for what NumPy lacks, and a copy of what lies on a

@@ -37,6 +37,7 @@ from texpr.runtime.call.kernel_sequence import Function, Parameter
 from texpr.runtime.call.native_callbacks import take_error
 from texpr.runtime.call.signal_guard import deferred_interrupts
 from texpr.runtime.gpu import DEFAULT_STREAM
+from texpr.runtime.slabs import Reused
 from texpr.support.errors import CallError, ResourceError
 from texpr.support.gc_pause import uncollected
 from texpr.support.late import late
@@ -161,13 +162,15 @@ class Runner:
             check([found[tensor]], {})
         last = {v: k for k, n in enumerate(launches) for v in packed.values(n).values()}
         held: dict[Variable, np.ndarray] = {}
+        weights = Reused()
         for k, launch in enumerate(launches):
             own = packed.values(launch)
-            held |= {v: v.held() for v in own.values() if v not in held}
+            held |= {v: v.held_in(weights.take) for v in own.values() if v not in held}
             values = found | {t: held[v].reshape(shape_of(t)) for t, v in own.items()}
             with deferred_interrupts:  # a launch may write over what it reads
                 self._placement.single(launch, values, self._raiser([launch]))()
-            held = {v: array for v, array in held.items() if last[v] > k}
+            for v in [v for v in held if last[v] == k]:
+                weights.give_back(held.pop(v))
         packed.complete()
         self._is_first, self._is_native = False, self._checks.all_native
         results = self._interface.results
