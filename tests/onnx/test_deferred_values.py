@@ -18,6 +18,7 @@ import pytest
 
 import texpr as tx
 from texpr import nn
+from texpr.onnx import large_values
 from texpr.support.errors import CheckpointError
 
 onnx = pytest.importorskip("onnx")
@@ -200,6 +201,65 @@ def test_tensors_and_programs(path: Path):
     other = tx.onnx.load(path).train()
     np.testing.assert_allclose(other(X), wanted, 1e-5, 1e-5)
     assert not _deferred(other)
+
+
+def _beside(tmp_path: Path) -> Path:
+    """The model with its values in another file."""
+    path = tmp_path / "beside.onnx"
+    onnx.save(_model(), path, save_as_external_data=True, location="values.bin", size_threshold=1)
+    return path
+
+
+def test_values_in_another_file_stay_there(tmp_path: Path, path: Path):
+    model, wanted = tx.onnx.load(_beside(tmp_path)), tx.onnx.load(path.read_bytes())(X)
+    assert _deferred(model) == ALL
+    np.testing.assert_array_equal(model(X), wanted)
+    assert _deferred(model) == ALL
+    assert model.state_dict()["b1"].shape == (SIDE,)
+    (tmp_path / "values.bin").unlink()
+    np.testing.assert_array_equal(
+        tx.onnx.load(path.read_bytes()).state_dict()["w2"], model.state_dict()["w2"]
+    )
+
+
+def test_values_in_another_file_that_is_written_to(tmp_path: Path):
+    model = tx.onnx.load(_beside(tmp_path))
+    with open(tmp_path / "values.bin", "r+b") as file:
+        file.truncate(1000)
+    with pytest.raises(CheckpointError, match="values.bin has changed since the model was loaded"):
+        model(X)
+
+
+def test_values_in_the_file_and_beside_it(tmp_path: Path, path: Path):
+    whole, _ = onnx.load(path), _beside(tmp_path)
+    model = onnx.load(tmp_path / "beside.onnx", load_external_data=False)
+    model.graph.initializer[1].CopyFrom(whole.graph.initializer[1])
+    onnx.save(model, tmp_path / "both.onnx")
+    loaded = tx.onnx.load(tmp_path / "both.onnx")
+    assert _deferred(loaded) == ALL
+    np.testing.assert_array_equal(loaded(X), tx.onnx.load(path.read_bytes())(X))
+
+
+def test_setting_a_value_does_not_read_the_old_one(path: Path):
+    model = tx.onnx.load(path)
+    with open(path, "r+b") as file:
+        file.truncate(1000)
+    model.load_state_dict({n: np.ones(v.shape, "f4") for n, v in model.named_parameters()})
+    np.testing.assert_array_equal(model(X), expected(model, _copied(path)))
+
+
+def _copied(path: Path) -> Path:
+    """A file with a model."""
+    path.write_bytes(_model().SerializeToString())
+    return path
+
+
+def test_many_models_do_not_use_up_files(path: Path, monkeypatch: pytest.MonkeyPatch):
+    gc.collect()
+    monkeypatch.setattr(large_values, "MOST_OPEN", large_values.OpenFile.count + 2)
+    models = [tx.onnx.load(path) for _ in range(4)]
+    assert [_deferred(m) for m in models] == [ALL, ALL, [], []]
+    assert len({m(X).tobytes() for m in models}) == 1
 
 
 def test_files_are_closed(path: Path):

@@ -58,6 +58,12 @@ def check_external(tensors: Iterable[Any], folder: Path) -> None:
         )
 
 
+def place_of(t: Any, folder: Path) -> tuple[Path, int]:
+    """The file of a tensor that was checked, and the byte at which its values begin."""
+    about = {entry.key: entry.value for entry in t.external_data}
+    return _file(t, about["location"], folder)[0].absolute(), _number(t, about, "offset", 0)
+
+
 def _file(t: Any, location: str, folder: Path) -> tuple[Path, int]:
     """A file and its bytes."""
     parts = PurePosixPath(location.replace("\\", "/")).parts

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from math import prod
 from pathlib import Path
 from secrets import token_hex
-from typing import IO, Any
+from typing import IO, Any, ClassVar
 
 import numpy as np
 
@@ -37,6 +37,8 @@ OPERATOR, ATTRIBUTE, TENSOR = 4, 5, 5
 """Numbers of fields: `op_type` and `attribute` of a NodeProto, `t` of an AttributeProto."""
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 """Wire types."""
+MOST_OPEN = 128
+"""Files that are open because values lie in them: a process may have 1024 files on many systems."""
 LONGEST = 10
 """Bytes of a number, at most."""
 OTHER_VALUES = ("float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data")
@@ -72,7 +74,10 @@ they are to stay."""
 
 def version_of(file: IO[bytes] | OpenFile) -> str:
     """A text that is another one once a file was written to, or replaced."""
-    about = os.fstat(file.fileno())
+    return _version(os.fstat(file.fileno()))
+
+
+def _version(about: os.stat_result) -> str:
     return f"{about.st_dev} {about.st_ino} {about.st_size} {about.st_mtime_ns}"
 
 
@@ -164,8 +169,40 @@ def _is_unusual(tensor: Any) -> bool:
 
 
 def is_here(tensor: Any) -> bool:
-    """True if the values of an onnx.TensorProto were left in its file."""
-    return len(tensor.external_data) == 4 and tensor.external_data[0].value == HERE
+    """True if the values of an onnx.TensorProto were left in a file."""
+    return len(tensor.external_data) >= 4 and tensor.external_data[0].value == HERE
+
+
+def path_here(tensor: Any, path: Path) -> Path:
+    """The file in which values were left.
+
+    Args:
+        path: of the model's file.
+    """
+    if len(tensor.external_data) < 5:
+        return path
+    return Path(os.fsdecode(bytes.fromhex(tensor.external_data[4].value)))  # a text must be UTF-8
+
+
+def leave_external(tensor: Any, path: Path, offset: int) -> bool:
+    """Let the values of a tensor, which lie in another file, stay there until they are needed, if
+    they are large. True if they stay.
+    """
+    length = bytes_in_file(tensor.data_type, prod(tensor.dims))
+    dtype = FROM_ONNX.get(tensor.data_type)
+    others = any(len(getattr(tensor, name)) for name in ("raw_data", *OTHER_VALUES))
+    if length < LARGE or dtype is None or dtype.as_bits or tensor.HasField("segment") or others:
+        return False
+    del tensor.external_data[:]
+    for key, text in (
+        ("location", HERE),
+        ("offset", offset),
+        ("length", length),
+        ("version", _version(os.stat(path))),
+        ("path", os.fsencode(path).hex()),
+    ):
+        tensor.external_data.add(key=key, value=str(text))
+    return True
 
 
 def length_here(tensor: Any) -> int:
@@ -182,6 +219,7 @@ def values_here(tensor: Any, path: Path) -> Given:
     """
     dtype = np.dtype(numpy_dtype(FROM_ONNX[tensor.data_type])).newbyteorder("<")
     values = given(length_here(tensor), dtype, tuple(tensor.dims))
+    path = path_here(tensor, path)
     with open(path, "rb", buffering=0) as file:
         if version_of(file) != tensor.external_data[3].value:
             raise _changed(path)
@@ -210,12 +248,18 @@ def restore_constants(nodes: Iterable[Any], path: Path) -> None:
 
 
 class OpenFile:
-    """A file that is closed once nobody has it."""
+    """A file that is closed once nobody has it.
+
+    Attributes:
+        count: how many there are.
+    """
 
     __slots__ = ("_number",)
+    count: ClassVar[int] = 0
 
     def __init__(self, path: Path) -> None:
         self._number = os.open(path, os.O_RDONLY)
+        OpenFile.count += 1
 
     def fileno(self) -> int:
         """Its number in this process."""
@@ -223,6 +267,7 @@ class OpenFile:
 
     def __del__(self) -> None:
         if hasattr(self, "_number"):
+            OpenFile.count -= 1
             os.close(self._number)
 
 
@@ -256,9 +301,25 @@ class StoredValues:
         return memory.view(self.stand_in.dtype).reshape(self.stand_in.shape)
 
 
-def can_defer(tensor: Any) -> bool:
-    """True if the values of a tensor were left in the file, and can be read from there at any time."""
-    return is_here(tensor) and hasattr(os, "preadv") and sys.byteorder == "little"
+def stored_values(tensors: Iterable[Any], path: Path) -> dict[str, StoredValues]:
+    """Values of tensors that can be read from their files at any time, by the tensors' names; none where
+    many files are open already.
+
+    Args:
+        path: of the model's file.
+    """
+    if not hasattr(os, "preadv") or sys.byteorder != "little":
+        return {}
+    found: dict[str, StoredValues] = {}
+    files: dict[Path, OpenFile] = {}
+    for t in tensors:
+        if is_here(t):
+            place = path_here(t, path)
+            if place not in files and OpenFile.count >= MOST_OPEN:
+                continue
+            file = files[place] = files.get(place) or OpenFile(place)
+            found[t.name] = StoredValues(t, file, place)
+    return found
 
 
 def _changed(path: Path, meanwhile: str = "while it was read") -> CheckpointError:

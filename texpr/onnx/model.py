@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from texpr.onnx.constant_weights import with_initializers
 from texpr.onnx.converters import draws, find
 from texpr.onnx.element_types import FROM_ONNX
 from texpr.onnx.graph_conversion import Run, evaluated
-from texpr.onnx.large_values import OpenFile, StoredValues, can_defer, restore_constants
+from texpr.onnx.large_values import StoredValues, restore_constants, stored_values
 from texpr.onnx.narrow_types import NARROW, Narrow
 from texpr.onnx.read import all_nodes, array_of, elem_type, opsets, read_model, without_data
 from texpr.onnx.text_values import TEXT, Texts
@@ -61,7 +62,7 @@ def load(source: Any, dims: Mapping[str, int] | None = None, *, constants: str =
     """
     if constants not in ("parameters", "fixed"):
         raise CallError(f"constants is {constants!r}, expected `parameters` or `fixed`", code="arguments")
-    path = None if isinstance(source, bytes | bytearray | memoryview) else source
+    path = Path(source) if isinstance(source, str | PathLike) else None
     proto = read_model(source)
     if constants == "parameters":
         proto = with_initializers(proto, owned=proto is not source)
@@ -446,15 +447,10 @@ def _stored(proto: Any, path: Any, constants: Collection[str]) -> dict[str, Stor
     Args:
         constants: names of what is no variable.
     """
-    found = [
-        t
-        for t in proto.graph.initializer
-        if can_defer(t) and FROM_ONNX[t.data_type].is_float and t.name not in constants
-    ]
-    if not found or gpu.full_name(current().device) != gpu.HOST:
+    if path is None or gpu.full_name(current().device) != gpu.HOST:
         return {}
-    file = OpenFile(Path(path))
-    return {t.name: StoredValues(t, file, Path(path)) for t in found}
+    variables = (t for t in proto.graph.initializer if t.name not in constants and t.data_type in FROM_ONNX)
+    return stored_values((t for t in variables if FROM_ONNX[t.data_type].is_float), path)
 
 
 def _streams(proto: Any) -> set[float | None]:

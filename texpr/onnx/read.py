@@ -15,10 +15,11 @@ import numpy as np
 from texpr.nn.reader_advice import advise_reader, refuse_folder
 from texpr.onnx.converters import NEWEST, OLDEST, find
 from texpr.onnx.element_types import FROM_ONNX, bytes_in_file, name_of
-from texpr.onnx.external_values import check_external
+from texpr.onnx.external_values import check_external, place_of
 from texpr.onnx.large_values import (
     OTHER_VALUES,
     is_here,
+    leave_external,
     length_here,
     values_here,
     version_of,
@@ -96,7 +97,8 @@ def _parsed(source: Any) -> Any:
                 code="onnx",
                 help="keep its data in other files",
             )
-        return _without_copies(path, about.st_size) or _with_external_values(path)
+        model = _without_copies(path, about.st_size) or onnx.load_model(path, load_external_data=False)
+        return _with_external_values(model, path.parent)
     except (OSError, ResourceError, CheckpointError):
         raise
     except TypeError:
@@ -114,25 +116,30 @@ def _parsed(source: Any) -> Any:
 
 def _without_copies(path: Path, size: int) -> Any:
     """The model of a file whose large values stay there until they are asked for (`array_of`); None
-    where none are large, or others lie in further files.
+    where none are large.
     """
     with open(path, "rb") as file:
         small = without_large_values(file, size, version_of(file))
-    if small is None:
-        return None
-    model = library().load_model_from_string(small)
-    return None if any(map(_is_elsewhere, _all_tensors(model, list(all_nodes(model))))) else model
+    return None if small is None else library().load_model_from_string(small)
 
 
-def _with_external_values(path: Path) -> Any:
-    """The model of a file, with values from other files of its folder."""
-    onnx = library()
-    model = onnx.load_model(path, load_external_data=False)
-    elsewhere = [t for t in _all_tensors(model, list(all_nodes(model))) if t.data_location == EXTERNAL]
-    if elsewhere:
-        _check_texts(model)
-        check_external(elsewhere, path.parent)
-        onnx.external_data_helper.load_external_data_for_model(model, str(path.parent))
+def _with_external_values(model: Any, folder: Path) -> Any:
+    """The model of a file, with small values from other files of its folder; large ones of initializers
+    stay there until they are asked for.
+    """
+    nodes = list(all_nodes(model))
+    elsewhere = [t for t in _all_tensors(model, nodes) if _is_elsewhere(t)]
+    if not elsewhere:
+        return model
+    _check_texts(model)
+    check_external(elsewhere, folder)
+    for t in model.graph.initializer:
+        if _is_elsewhere(t):
+            leave_external(t, *place_of(t, folder))
+    for t in filter(_is_elsewhere, _all_tensors(model, nodes)):
+        library().external_data_helper.load_external_data_for_tensor(t, str(folder))
+        t.ClearField("data_location")
+        t.ClearField("external_data")
     return model
 
 

@@ -216,7 +216,10 @@ class Variable(VariableMethods):
         if isinstance(array, gpu.DeviceArray) and not isinstance(self._current, gpu.DeviceArray):
             array = array.numpy()
         self.changes()
-        self._current[...] = array
+        if self.is_deferred:  # the old value need not be read
+            self._put(in_lines(np.asarray(array)))
+        else:
+            self._current[...] = array
         self.changed()
 
     def held(self) -> np.ndarray:

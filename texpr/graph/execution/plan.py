@@ -12,7 +12,7 @@ import numpy as np
 from texpr import aot
 from texpr.graph.capture.capture import Capture
 from texpr.graph.capture.symbolic import Symbolic
-from texpr.graph.capture.variable import Variable, array_of
+from texpr.graph.capture.variable import Variable
 from texpr.graph.execution.compile import Settings, compile_program
 from texpr.graph.execution.in_place_updates import LaunchOrder, order_in_place_updates
 from texpr.graph.execution.interface import Interface
@@ -251,7 +251,7 @@ class Plan(PlanReport):
 
     def _exported(self, name: str) -> c_library.Exported:
         interface = self._interface
-        variables = {t: array_of(v) for v, t in interface.variables.items()}
+        variables = {t: v.held() for v, t in interface.variables.items()}
         constants = {t: to_host(self._memory.fixed[t]) for t in interface.constants}
         return c_library.Exported(
             name,
