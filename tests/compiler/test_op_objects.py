@@ -30,9 +30,8 @@ def test_an_operator_describes_itself():
         str(inspect.signature(WINDOW))
         == "(X: 'T[N]', b: 'T' = 0, *, R, S=1, out=None) -> 'Y: T[(N - R)//S + 1]'"
     )
-    assert pydoc.plain(pydoc.render_doc(WINDOW)).endswith(
-        f"{repr(WINDOW)[4:-1]}\n    \n    Slides a window.\n"
-    )
+    shown = pydoc.plain(pydoc.render_doc(WINDOW)).replace("\n    \n", "\n\n")  # from Python 3.13 on
+    assert shown.endswith(f"{repr(WINDOW)[4:-1]}\n\n    Slides a window.\n")
     assert "X[S*x + r] &lt; 1" in WINDOW._repr_html_() and "<T" not in WINDOW._repr_html_()
 
 

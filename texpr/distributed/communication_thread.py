@@ -13,6 +13,7 @@ import atexit
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextvars import Context
 from time import monotonic
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -172,7 +173,10 @@ class CommunicationThread:
             if self._failed is not None:
                 raise self._failed
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="texpr-communication", daemon=True)
+                # In a context of its own: a free-threaded Python would take that of the first call.
+                self._thread = threading.Thread(
+                    target=Context().run, args=(self._run,), name="texpr-communication", daemon=True
+                )
                 self._thread.start()
                 atexit.register(self._end)
             self._work.append(pending)

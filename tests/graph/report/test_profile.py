@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from pathlib import Path
 
@@ -78,7 +79,8 @@ def test_a_profile_is_of_its_thread():
         thread = threading.Thread(target=lambda: (tx.tensor(X) + 1).numpy())
         thread.start()
         thread.join()
-    assert not p.events
+    # Free-threaded builds of Python let threads begin in a copy of the context around.
+    assert bool(p.events) == bool(getattr(sys.flags, "thread_inherit_context", 0))
 
 
 def test_failed_checks_are_raised_as_elsewhere():

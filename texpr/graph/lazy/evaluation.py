@@ -22,13 +22,22 @@ from texpr.support.errors import CallError
 from texpr.support.forks import held_over_forks
 from texpr.support.options import current
 
-_OWN_REFERENCES = 3
-"""To a tensor that `History.held` looks at: from `made`, a variable and an argument."""
 _FEW = 50
 """Calls in a row that are walked through by recursion."""
 _lock = held_over_forks(threading.RLock())
 """Held while a history is read and while tensors get values: one that gets its value in another
 thread would be a leaf in the middle of it. Plans run without it.
+"""
+
+
+def _references(made: Mapping[int, object]) -> list[int]:
+    """How often each of these objects is referred to, this function included."""
+    return [sys.getrefcount(t) for t in made.values()]
+
+
+_OWN_REFERENCES = _references({0: object()})[0]
+"""To a tensor that `History.held` looks at: from `made` and a variable; before Python 3.14, which lends
+a variable's reference, from an argument as well.
 """
 
 
@@ -134,7 +143,8 @@ class History:
         computed again, and not wrong.
         """
         made, uses = self.made, self.uses
-        found = [t for t in made.values() if sys.getrefcount(t) > uses[id(t)] + _OWN_REFERENCES]
+        counts = zip(made, _references(made))
+        found = [made[at] for at, n in counts if n > uses[at] + _OWN_REFERENCES]
         others = [t for n in self.nodes if n.outputs for r in n.outputs if (t := r()) is not None]
         return found + [t for t in others if t.value is None and id(t) not in made]
 
