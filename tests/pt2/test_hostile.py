@@ -113,7 +113,7 @@ CASES = {
     ),
     "no json": (changed({MODEL: lambda d: d[:-9]}), "models/model.json is not valid JSON: "),
     "twice": (changed({MODEL: lambda d: b'{"a": 1, "a": 2}'}), "is not valid JSON: `a` comes twice"),
-    "deep": (changed({MODEL: lambda d: b"[" * 100_000}), "is not valid JSON: maximum recursion"),
+    "deep": (changed({MODEL: lambda d: b"[" * 100_000}), "is not valid JSON: brackets are nested too deeply"),
     "digits": (changed({MODEL: lambda d: b"9" * 10_000}), "is not valid JSON: Exceeds the limit"),
     "latin": (changed({MODEL: lambda d: b"\xff"}), "is no text"),
     "list": (changed({MODEL: lambda d: b"[]"}), "models/model.json: it is [], expected an object"),

@@ -17,7 +17,7 @@ import numpy as np
 from texpr.ir.dtypes import ML_DTYPES, DType, numpy_dtype, readable
 from texpr.nn.core.module import Module, compare_states
 from texpr.nn.reader_advice import advise_reader
-from texpr.support.errors import CallError, CheckpointError
+from texpr.support.errors import CallError, CheckpointError, json_fault
 from texpr.support.extras import needs
 from texpr.support.files import read_file, write_file
 from texpr.support.tracebacks import boundary
@@ -145,7 +145,7 @@ def read_arrays(path: str | Path) -> tuple[dict[str, np.ndarray], object]:
     try:
         return _arrays(entries, path), json.loads(about)
     except (ValueError, RecursionError) as error:
-        raise _damaged(path, f"its metadata are not valid ({error})") from None
+        raise _damaged(path, f"its metadata are not valid ({json_fault(error)})") from None
 
 
 def read_weights(path: str | Path) -> tuple[dict[str, np.ndarray], set[str]]:
@@ -204,7 +204,7 @@ def _deserialized(path: str | Path) -> tuple[dict[str, dict[str, Any]], dict[str
     try:
         return entries, json.loads(data[8 : 8 + length], object_pairs_hook=_unique).get("__metadata__") or {}
     except (ValueError, RecursionError) as error:
-        raise _damaged(path, f"its header is not valid ({error})") from None
+        raise _damaged(path, f"its header is not valid ({json_fault(error)})") from None
 
 
 def _arrays(

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from texpr.support.errors import CheckpointError
+from texpr.support.errors import CheckpointError, json_fault
 
 _KINDS = {dict: "an object", list: "a list", str: "a text", int: "an integer", bool: "true or false"}
 
@@ -29,7 +29,7 @@ class Json:
         try:
             return Json(json.loads(text, object_pairs_hook=_unique), f"{place}: ")
         except (ValueError, RecursionError) as error:
-            raise CheckpointError(f"{place} is not valid JSON: {error}", code="pt2") from None
+            raise CheckpointError(f"{place} is not valid JSON: {json_fault(error)}", code="pt2") from None
 
     def __getitem__(self, key: str) -> Json:
         found = self.as_(dict)

@@ -267,3 +267,8 @@ class ResourceError(Error):
         ...     print(error.help)
         tx.options(text_limit=...) changes that
     """
+
+
+def json_fault(error: ValueError | RecursionError) -> str:
+    """The reason why a text is no JSON. Of brackets in brackets, Python's words depend on its version."""
+    return "brackets are nested too deeply" if isinstance(error, RecursionError) else str(error)

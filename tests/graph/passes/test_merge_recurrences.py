@@ -177,6 +177,7 @@ def test_gradients_of_two_directions_find_an_order(monkeypatch: pytest.MonkeyPat
     gradients = capture.gradients(loss, [capture.variable(w) for w in weights])
     tried, once = [], _Search._shifted
     monkeypatch.setattr(_Search, "_shifted", lambda self, *given: tried.append(0) or once(self, *given))
-    plan = Plan(capture, [loss, *gradients])  # type: ignore[list-item]
-    values = plan(*(np.full(s, 0.5, np.float32) for s in ((3, 2, 4), (2, 2, 5), (2, 2, 5))))
+    with tx.options(cache_dir=None):  # kernels of the disk cache have their order
+        plan = Plan(capture, [loss, *gradients])  # type: ignore[list-item]
+        values = plan(*(np.full(s, 0.5, np.float32) for s in ((3, 2, 4), (2, 2, 5), (2, 2, 5))))
     assert 0 < len(tried) < 20_000 and all(np.isfinite(v).all() and np.any(v) for v in values)

@@ -31,7 +31,7 @@ thread would be a leaf in the middle of it. Plans run without it.
 
 
 def _references(made: Mapping[int, object]) -> list[int]:
-    """How often each of these objects is referred to, this function included."""
+    """Number of references to each of these objects, with those of this function."""
     return [sys.getrefcount(t) for t in made.values()]
 
 

@@ -22,7 +22,7 @@ from texpr.nn.pretrained.configuration import check
 from texpr.nn.pretrained.decoders import Gpt2, Llama
 from texpr.nn.pretrained.encoders import Bert, BertAnswers, BertMasked, BertTexts, BertTokens, ViT
 from texpr.nn.reader_advice import advise_reader
-from texpr.support.errors import CallError, CheckpointError
+from texpr.support.errors import CallError, CheckpointError, json_fault
 from texpr.support.files import read_file
 from texpr.support.tracebacks import boundary
 
@@ -105,7 +105,7 @@ def _document(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(read_file(path, _LONGEST))
     except (ValueError, RecursionError) as error:
-        raise CheckpointError(f"{path} is not valid JSON: {error}", code="checkpoint") from None
+        raise CheckpointError(f"{path} is not valid JSON: {json_fault(error)}", code="checkpoint") from None
     if not isinstance(found, dict):
         raise CheckpointError(f"{path} is no JSON object", code="checkpoint")
     return found

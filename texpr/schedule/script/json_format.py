@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 
 from texpr.schedule.script.script import Step, known_step
-from texpr.support.errors import ScheduleError
+from texpr.support.errors import ScheduleError, json_fault
 
 VERSION = 1
 DEEPEST = 4
@@ -29,7 +29,7 @@ def from_json(text: str) -> list[Step]:
     try:
         found = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
-        raise _wrong(f"the script is no JSON: {str(error)[:80]}") from None
+        raise _wrong(f"the script is no JSON: {json_fault(error)[:80]}") from None
     if (
         not isinstance(found, dict)
         or set(found) != {"version", "steps"}
