@@ -121,10 +121,16 @@ class Reused:
 
 
 def untouched(size: int, dtype: np.dtype, shape: tuple[int, ...]) -> Given:
-    """An array of zeros in addresses that take no memory; it cannot be written. For systems with
-    `mmap` of POSIX.
+    """An array in addresses that take no memory. Who reads or writes its elements ends the process:
+    wrong numbers would be worse. For systems with `mmap` of POSIX.
+
+    Raises:
+        ResourceError: there are not so many addresses.
     """
-    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ)
+    try:
+        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=0)
+    except (OSError, OverflowError):
+        raise _too_large(size) from None
     return np.frombuffer(memory, dtype).reshape(shape).view(Given)
 
 
