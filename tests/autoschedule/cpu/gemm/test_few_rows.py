@@ -87,6 +87,20 @@ def test_more_rows_are_where_loads_across_lines_are_dear():
     ]
 
 
+@pytest.mark.parametrize(("rows", "columns", "terms"), [(96, 196, 576), (64, 169, 512), (33, 169, 256)])
+@pytest.mark.parametrize("cores", [1, 2, 3])
+def test_cores_take_rows_of_one_panel(rows: int, columns: int, terms: int, cores: int):
+    """A loop over one block of columns would leave all but one core without work."""
+    text = script(rows, columns, terms, replace(WIDE, cores=cores))
+    assert ('parallel("C.ioo")' in text or 'parallel("C.io")' in text) is (cores > 1)
+    assert ('parallel("B_cache' in text) is (cores > 1)
+
+
+def test_small_copies_are_not_shared():
+    """Threads would take longer to begin than a copy of 2,112 elements takes."""
+    assert 'parallel("B_cache' not in script(96, 132, 16)
+
+
 @pytest.mark.parametrize("cores", [1, 2, 3])
 def test_cores_take_strips(cores: int):
     text = script(32, 1024, 1024, replace(TWICE, cores=cores))

@@ -108,7 +108,8 @@ def _scheduled(builder: ScheduleBuilder, c: Contraction) -> Scheduled | NoMatch:
         accumulate_in_registers(builder, nest, lane, [lane] if any_length_lanes else inside[::-1])
     asking = not rows_first and lane_waste(c.vector_loop, c.width) > 0
     _finish_tile(builder, late, row_tiles, row, lane, lane_tiles if asking else None)
-    if shared := row_blocks or list(filter(None, [by_others])):
+    shared = row_blocks or list(filter(None, [by_others]))
+    if shared and bytes_of(copied.buffer) >= CPU_COSTS.started_loop_work * copied.buffer.dtype.bytes:
         builder.try_apply("parallel", copied.outermost)
     return Scheduled(shared or outer)
 
@@ -432,9 +433,9 @@ def _depths(builder: ScheduleBuilder, c: Contraction) -> tuple[list[LoopHandle],
 
 def _tiles_of_a_block(builder: ScheduleBuilder, rows: int, height: int) -> int:
     """As many tiles as let each core have the same number of blocks, two at least, of
-    `block_rows` to `most_block_rows`.
+    `block_rows` to `most_block_rows`. Of fewer rows each core has one block.
     """
     cores = builder.machine.cores
     rounds = max(2, -(-rows // (GEMM_COSTS.most_block_rows * cores)))
-    blocks = max(1, min(rounds * cores, rows // GEMM_COSTS.block_rows))
-    return -(-(rows // height) // blocks)
+    blocks = max(cores, min(rounds * cores, rows // GEMM_COSTS.block_rows))
+    return -(-max(1, rows // height) // blocks)
