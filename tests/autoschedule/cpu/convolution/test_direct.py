@@ -104,6 +104,13 @@ def test_the_sums_of_a_window_ask_nothing_about_edges(name, machine):
     assert products and not any("if" in line for line in products)
 
 
+def test_no_core_has_many_more_rows():
+    """17 rows in blocks of 4 are 9 for the busier of two cores; blocks of 5 would be 10."""
+    sizes = {"N": 1, "H": 17, "W": 17, "C": 16, "R": 1, "Q": 7, "K": 8, "S": 1, "P": 0}
+    steps = auto(tx.schedule(tx.op(FIRST), **sizes).kernel, NEAR)[0]
+    assert 'split("Y.y", 4, tail="clip")' in map(str, steps)
+
+
 def test_a_single_image_is_copied_in_a_loop_over_one_block_of_rows():
     """There is no other loop around its tiles."""
     script = scheduled("a single image", NEAR).script()

@@ -38,6 +38,7 @@ from texpr.autoschedule.cpu.gemm.packing import (
     through_rows,
     transpose_in_registers,
 )
+from texpr.autoschedule.cpu.gemm.work_split import fair_blocks
 from texpr.ir.affine import linear
 from texpr.ir.build import integer
 from texpr.ir.expr import Tensor
@@ -223,11 +224,12 @@ def _image_block(
 
     The outer part, None if it is not cut, and True if that is a single block.
     """
-    count = constant_extent(w.images[-1]) if w.images else 0
-    blocks = 2 * builder.machine.cores
-    once = 1 < count < 2 * blocks and len(w.images) == 1
-    size = count if once else -(-count // blocks)
-    cut = builder.try_split(images[-1], size, tail="clip") if once or count >= 2 * blocks else None
+    cores, count = builder.machine.cores, constant_extent(w.images[-1]) if w.images else 0
+    once = 1 < count < 4 * cores and len(w.images) == 1
+    if not once and count < 4 * cores:
+        return None, False
+    size = count if once else max(fair_blocks(count, -(-count // (2 * cores)), cores))
+    cut = builder.try_split(images[-1], size, tail="clip")
     if cut is None:
         return None, False
     images[-1:] = cut
@@ -284,10 +286,21 @@ def _cut_outer_loops(builder: ScheduleBuilder, w: Window, large: bool) -> _Outer
         ) is not None:
             blocks, lanes[0] = [cut[0]], cut[1]
     elif w.y is not None:
-        tall = -(-constant_extent(w.y) // _row_blocks(builder, w))
-        y_blocks, rows[0] = builder.split_if_longer(rows[0], -(-tall // w.height[1]) * w.height[1], "clip")
+        y_blocks, rows[0] = builder.split_if_longer(rows[0], _block_rows(builder, w), "clip")
         blocks = [y_blocks] if y_blocks else []
     return _OuterLoops(blocks, lanes, rows, lane, lane_tiles is not None)
+
+
+def _block_rows(builder: ScheduleBuilder, w: Window) -> int:
+    """Rows of a block: whole tiles, of which no core has many more than others; all rows if one
+    block is enough.
+    """
+    assert w.y is not None
+    rows, tile, blocks = constant_extent(w.y), w.height[1], _row_blocks(builder, w)
+    if blocks == 1:
+        return rows
+    most = -(-rows // blocks)
+    return max(fair_blocks(-(-rows // tile), -(-most // tile), builder.machine.cores)) * tile
 
 
 def _row_blocks(builder: ScheduleBuilder, w: Window) -> int:

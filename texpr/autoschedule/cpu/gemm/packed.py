@@ -30,7 +30,7 @@ from texpr.autoschedule.cpu.gemm.large_contraction import (
     lane_waste,
 )
 from texpr.autoschedule.cpu.gemm.packing import ALIAS, LINE, accumulate_in_registers, copy_operand, pack
-from texpr.autoschedule.cpu.gemm.work_split import busiest_of, is_uneven, used_again
+from texpr.autoschedule.cpu.gemm.work_split import fair_blocks, is_uneven, used_again
 from texpr.ir.dtypes import DType
 from texpr.ir.expr import Tensor
 from texpr.ir.traverse import variables
@@ -59,13 +59,13 @@ def _scheduled(builder: ScheduleBuilder, c: Contraction) -> Scheduled | NoMatch:
     sharing = handles(n for n in others if c.packed_operand.stride(n.var) == 0)
     scattered = [a for a in nest.accesses[1:] if a is not c.packed_operand and _scattered(c, a)]
     tiles = -(-constant_extent(c.vector_loop) // c.width)
-    blocks = _blocks(builder, c, tiles)
+    tiles_of_block = _tiles_of_lane_block(builder, c, tiles)
     alone_in_nest = not nest.outer and all(constant_extent(n) == 1 for n in others)
-    uneven = is_uneven(builder.machine.cores, tiles, blocks)
+    uneven = is_uneven(builder.machine.cores, tiles, tiles_of_block)
     by_rows = alone_in_nest and (bool(scattered) or uneven)
     by_others = None if nest.outer or by_rows or not uneven else used_again(builder, c.packed_operand, others)
     any_length_lanes = bool(builder.machine.scalable_bytes)
-    rows_first = blocks == 1 and not any_length_lanes and _leaves_lanes(builder, c, tiles)
+    rows_first = tiles_of_block >= tiles and not any_length_lanes and _leaves_lanes(builder, c, tiles)
     deep, shallow = ([], handles(nest.reduction)) if rows_first else _depths(builder, c)
     packed_rows = [*scattered, *_kept(builder, c, scattered)]
     # A tile that begins earlier would have rows of two panels, each with an address of its own.
@@ -80,7 +80,7 @@ def _scheduled(builder: ScheduleBuilder, c: Contraction) -> Scheduled | NoMatch:
         lane_tiles, lane = builder.split(lanes, c.width, tail="peel")
     else:
         lane_tiles, lane = _cut_lanes(builder, c)
-        lane_blocks, lane_tiles = builder.split(lane_tiles, -(-tiles // blocks), tail="clip")
+        lane_blocks, lane_tiles = builder.split(lane_tiles, tiles_of_block, tail="clip")
         outer = [*alone, lane_blocks]
         tiles_of = (lane_tiles, lane, *shallow) if any_length_lanes else (lane_tiles, *shallow, lane)
         builder.apply("reorder", *outer, *deep, c.row_loop, *sharing, *tiles_of)
@@ -254,7 +254,7 @@ def _cut_rows(
     if not tiles or not by_rows:
         return [], [tiles] if tiles else [], row
     blocks, tiles = builder.split_if_longer(
-        tiles, _tiles_of_a_block(builder, constant_extent(c.row_loop), c.height), "clip"
+        tiles, _tiles_of_row_block(builder, constant_extent(c.row_loop), c.height), "clip"
     )
     return [blocks] if blocks else [], [tiles], row
 
@@ -277,8 +277,8 @@ def _lane_tail(builder: ScheduleBuilder, c: Contraction) -> str:
     return "pad" if ragged or filled else "peel"
 
 
-def _blocks(builder: ScheduleBuilder, c: Contraction, tiles: int) -> int:
-    """Number of blocks of lanes. Half of the second cache holds a block once packed; blocks may be
+def _tiles_of_lane_block(builder: ScheduleBuilder, c: Contraction, tiles: int) -> int:
+    """Tiles of a block of lanes. Half of the second cache holds a block once packed; blocks may be
     half as large, as rows come again for each of them, where no core then has many more tiles than
     others. Where these and all of the panel stay in the second cache, and loads are dear, blocks
     are small, which are found there while they are warm. Where tiles have few registers and rows
@@ -286,15 +286,10 @@ def _blocks(builder: ScheduleBuilder, c: Contraction, tiles: int) -> int:
     """
     cores, most = builder.machine.cores, _most_tiles(builder, c, tiles)
     if tiles <= most:
-        return 1
-    busiest = {n: busiest_of(tiles, n, cores) for n in range((most + 1) // 2, most + 1)}
-    least = min(busiest.values())
+        return tiles
     across = c.packed_operand.stride(c.vector_loop.var) != 1
-    parts = GEMM_COSTS.uneven_block_fraction
-    fair = [n for n in busiest if busiest[n] * parts <= least * (parts + 1)]
-    return -(
-        -tiles // max(fair, key=lambda n: (across and tiles % n == 0, n))
-    )  # whole blocks of what lies across are turned fast
+    # Whole blocks of what lies across are turned fast.
+    return max(fair_blocks(tiles, most, cores), key=lambda n: (across and tiles % n == 0, n))
 
 
 def _most_tiles(builder: ScheduleBuilder, c: Contraction, tiles: int) -> int:
@@ -431,11 +426,11 @@ def _depths(builder: ScheduleBuilder, c: Contraction) -> tuple[list[LoopHandle],
     return deep, shallow
 
 
-def _tiles_of_a_block(builder: ScheduleBuilder, rows: int, height: int) -> int:
-    """As many tiles as let each core have the same number of blocks, two at least, of
-    `block_rows` to `most_block_rows`. Of fewer rows each core has one block.
+def _tiles_of_row_block(builder: ScheduleBuilder, rows: int, height: int) -> int:
+    """As many tiles as let each core have the same number of blocks, two if they have `block_rows`,
+    more if they would have more than `most_block_rows`.
     """
     cores = builder.machine.cores
-    rounds = max(2, -(-rows // (GEMM_COSTS.most_block_rows * cores)))
-    blocks = max(cores, min(rounds * cores, rows // GEMM_COSTS.block_rows))
-    return -(-max(1, rows // height) // blocks)
+    most = max(2, -(-rows // (GEMM_COSTS.most_block_rows * cores)))
+    rounds = max(1, min(most, rows // (GEMM_COSTS.block_rows * cores)))
+    return -(-max(1, rows // height) // (rounds * cores))

@@ -10,13 +10,13 @@ from texpr.ir.loop import For
 from texpr.schedule.analysis.access import Access
 
 
-def is_uneven(cores: int, tiles: int, blocks: int) -> bool:
-    """True if one core would have much more to do than others, of a block of tiles for each: rows
-    are shared out then.
+def is_uneven(cores: int, tiles: int, block: int) -> bool:
+    """True if one core would have much more to do than others, where each has one block of so many
+    tiles: rows are shared out then.
     """
     parts = GEMM_COSTS.uneven_work_fraction
-    busiest = busiest_of(tiles, -(-tiles // blocks), cores)
-    return blocks <= cores and busiest * cores * parts >= tiles * (parts + 1)
+    busiest = busiest_of(tiles, block, cores)
+    return -(-tiles // block) <= cores and busiest * cores * parts >= tiles * (parts + 1)
 
 
 def busiest_of(tiles: int, block: int, cores: int) -> int:
@@ -25,6 +25,15 @@ def busiest_of(tiles: int, block: int, cores: int) -> int:
     """
     rounds, others = divmod(-(-tiles // block) - 1, cores)
     return rounds * block + (block if others else tiles - rounds * cores * block)
+
+
+def fair_blocks(tiles: int, most: int, cores: int) -> list[int]:
+    """Tiles of a block, from half of `most` to that, for which no core has many more tiles than it
+    has at best.
+    """
+    busiest = {n: busiest_of(tiles, n, cores) for n in range((most + 1) // 2, most + 1)}
+    least, parts = min(busiest.values()), GEMM_COSTS.uneven_block_fraction
+    return [n for n in busiest if busiest[n] * parts <= least * (parts + 1)]
 
 
 def whole_rounds(cores: int, tiles: int, most: int) -> int:
