@@ -21,11 +21,17 @@ ENDED = """op ended(M: f32[N, K, H, W], B: f32[K], X: f32[N, C, H, W], F: f32[C,
 LINE = """op line(M: f32[N, K, W], X: f32[N, C, W], F: f32[C, K, Q]) -> Y: f32[N, K, W] {
   Y[n, k, x] = M[n, k, x] * sum(c, q: X[n, c, x - q + 1 | 0] * F[c, k, q])
 }"""
+BIASED = """op biased(X: f32[N, C, H, W], F: f32[K, C, R, Q], B: f32[K]; S, P)
+    -> Y: f32[N, K, (H + 2*P - R)//S + 1, (W + 2*P - Q)//S + 1] require R <= H + 2*P, Q <= W + 2*P {
+  Y[n, k, y, x] = max(B[k] + sum(c, r, q: X[n, c, S*y + r - P, S*x + q - P | 0] * F[k, c, r, q]), 0)
+}"""
+SQUARES = frozenset({"transpose4_f32", "transpose8_f32"})
 SIZES = {"N": 2, "C": 5, "K": 16, "R": 3, "Q": 3}
 CASES = {
     "squares of 8": (ENDED, SIZES | {"H": 5, "W": 16}, "transpose8_f32"),
     "squares of 4 under two rows": (ENDED, SIZES | {"H": 4, "W": 4}, "transpose4_f32"),
     "positions left over": (ENDED, SIZES | {"H": 5, "W": 26}, "transpose4_f32"),
+    "a row by its tiles": (ENDED, SIZES | {"H": 3, "W": 48}, "transpose8_f32"),
     "a line": (LINE, {"N": 3, "C": 7, "K": 8, "W": 24, "Q": 3}, "transpose8_f32"),
 }
 
@@ -38,9 +44,7 @@ def test_ends_keep_every_bit_and_are_certified(name, where, monkeypatch):
     monkeypatch.setattr(sliding_window, "CONVOLUTION_COSTS", costs)
     text, sizes, square = CASES[name]
     s = tx.schedule(tx.op(text), **sizes)
-    s.steps[:], s.kernel = auto(
-        s.kernel, replace(where, instructions=frozenset({"transpose4_f32", "transpose8_f32"}))
-    )
+    s.steps[:], s.kernel = auto(s.kernel, replace(where, instructions=SQUARES))
     for buffer in ("Y_tile", "M_cache"):
         assert any(f'tensorize("{buffer}.' in line and square in line for line in s.script().splitlines()), (
             s.script()
@@ -50,6 +54,30 @@ def test_ends_keep_every_bit_and_are_certified(name, where, monkeypatch):
         Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound), "shuffled"
     )
     assert "every sum has all its terms" in str(s.certificate())
+
+
+def test_rows_beyond_the_second_cache_are_turned_tile_by_tile():
+    text, sizes, _ = CASES["a row by its tiles"]
+    near, far = (
+        list(
+            map(str, auto(tx.schedule(tx.op(text), **sizes).kernel, replace(where, instructions=SQUARES))[0])
+        )
+        for where in (NEAR, FAR)
+    )
+    assert 'cache_write("Y", "Y.y")' in near and 'cache_write("Y", "Y.xo")' in far
+
+
+def test_idle_lanes_of_the_last_tile_are_no_rows_of_squares():
+    """24 channels are a register and a half: their rows are turned all the same."""
+    sizes = {"N": 1, "C": 3, "K": 24, "H": 33, "W": 96, "R": 3, "Q": 3, "S": 2, "P": 1}
+    s = tx.schedule(tx.op(BIASED), **sizes)
+    machine = replace(NEAR, vector_bytes=64, instructions=SQUARES)
+    s.steps[:], s.kernel = auto(s.kernel, machine)
+    assert 'split("Y.k", 16, tail="mask")' in s.script() and 'tensorize("Y_tile.' in s.script()
+    bound = {v: sizes[v.name] for v in s.program.sizes}
+    check(
+        Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound), "shuffled"
+    )
 
 
 def test_rows_from_memory_are_asked_for_a_row_early():

@@ -50,8 +50,10 @@ class ConvolutionCosts(CostModel):
     outside_share_copied: float = tuned(1 / 16, "share of the terms along a loop", _TIMES, "2026-11-23")
     """Terms outside of the input that are worth copies of loops for the edges."""
     # epilogue
-    epilogue_row_bytes: int = tuned(16384, "bytes", "half of an L1 of 32 KiB; no times recorded")
-    """Bytes of a row of positions that is collected in a buffer, at most."""
+    epilogue_row_l2_fraction: int = tuned(
+        2, "part of L2", "bench/layers.py, convs of 3 channels", "Zen 4, 2026-11-30"
+    )
+    """One part of so many of L2: a row of positions that fills more is collected tile by tile."""
     # register_tiling
     tile_sums: int = tuned(
         12, "registers", "latency of products: two units of four to five cycles, and some to spare"

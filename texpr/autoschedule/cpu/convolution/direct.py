@@ -150,7 +150,7 @@ def _scheduled(builder: ScheduleBuilder, w: Window) -> Scheduled:
                 total,
                 next(d for d, i in enumerate(w.nest.main.indices) if w.lane.var in variables(i)),
             )
-        transpose_ends(builder, ends, _loop_around_row(tiles, x_tiles, outer))
+        transpose_ends(builder, ends, _loop_around_row(tiles, x_tiles, outer), x_tiles)
     if deep:
         accumulate_in_registers(builder, w.nest, loops.lane, [*reversed(tiles)])
     if w.taps is not None:

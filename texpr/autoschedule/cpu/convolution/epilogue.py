@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator, Sequence
 from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
-from texpr.autoschedule.core.handles import LoopHandle, copy_loops
+from texpr.autoschedule.core.handles import LoopHandle, copy_loop, copy_loops
 from texpr.autoschedule.core.layouts import layout_with_last_dim
 from texpr.autoschedule.core.nest import Nest
 from texpr.autoschedule.cpu.convolution.convolution_costs import CONVOLUTION_COSTS
@@ -84,29 +84,51 @@ def _crossed(access: Access, lane: For, x: For, written: bool) -> Crossed | None
     return Crossed(access.tensor, lanes[0], along[0], written)
 
 
-def transpose_ends(builder: ScheduleBuilder, tensors: Sequence[Crossed], at: LoopHandle) -> None:
-    """Turn what the end of the sums writes and reads in an iteration of a loop, which holds
-    whole rows of positions.
+def transpose_ends(
+    builder: ScheduleBuilder, tensors: Sequence[Crossed], row: LoopHandle, tile: LoopHandle | None
+) -> None:
+    """Turn what the end of the sums writes and reads: whole rows of positions, or tiles of rows that
+    the second cache does not hold.
+
+    Args:
+        row: the loop of which an iteration holds whole rows.
+        tile: the loop over tiles of a row, if it has several.
     """
     for each in tensors:
-        before = builder.checkpoint()
-        step = "cache_write" if each.written else "cache_read"
-        buffer = builder.try_new_buffer(step, each.tensor, at)
-        if buffer is None or not _turned(builder, each, buffer):
-            builder.rollback(before)
-            if each.written:
-                return
-        elif not each.written and bytes_of(each.tensor) > builder.l2_budget > 0:
+        at = next((n for n in (row, tile) if n is not None and _turn(builder, each, n)), None)
+        if at is None and each.written:
+            return
+        if at is not None and not each.written and bytes_of(each.tensor) > builder.l2_budget > 0:
             builder.try_apply("prefetch", each.tensor, at, 1)
+
+
+def _turn(builder: ScheduleBuilder, each: Crossed, at: LoopHandle) -> bool:
+    """Turn what lies across lanes in an iteration of a loop; True if that was possible."""
+    before = builder.checkpoint()
+    buffer = builder.try_new_buffer("cache_write" if each.written else "cache_read", each.tensor, at)
+    if buffer is not None and _turned(builder, each, buffer):
+        return True
+    builder.rollback(before)
+    return False
 
 
 def _turned(builder: ScheduleBuilder, each: Crossed, buffer: Tensor) -> bool:
     """The loops between a tensor and its buffer as squares; True if that was possible."""
     sizes = [integer(n) or 0 for n in buffer.shape]
-    if not 0 < prod(sizes) * buffer.dtype.bytes <= CONVOLUTION_COSTS.epilogue_row_bytes:
+    most = builder.machine.caches[:2][-1] // CONVOLUTION_COSTS.epilogue_row_l2_fraction
+    if not 0 < prod(sizes) * buffer.dtype.bytes <= most:
         return False
+    extents = [*sizes]
+    if (lanes := integer(each.tensor.shape[each.lane]) or 0) % sizes[each.lane]:
+        # Some lanes of the last tile are idle.
+        extents[each.lane] = lanes
+        builder.try_apply("partition", copy_loop(buffer, each.lane))
     others = [d for d, n in enumerate(sizes) if n > 1 and d not in (each.lane, each.x)]
     last = (each.x, each.lane) if each.written else (each.lane, each.x)
     return transpose_in_registers(
-        builder, buffer, layout_with_last_dim(buffer, each.lane), copy_loops(buffer, (*others, *last))
+        builder,
+        buffer,
+        layout_with_last_dim(buffer, each.lane),
+        copy_loops(buffer, (*others, *last)),
+        extents=[extents[d] for d in last],
     )

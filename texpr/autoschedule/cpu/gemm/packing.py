@@ -209,6 +209,7 @@ def transpose_in_registers(
     *,
     whole: bool = False,
     through: Sequence[LoopHandle] = (),
+    extents: Sequence[int] = (),
 ) -> bool:
     """Fill a buffer, or write it out, by squares that are transposed in registers; whether that was
     possible.
@@ -220,8 +221,9 @@ def transpose_in_registers(
         whole: squares of registers, or of halves of them, that leave nothing over will do alone.
         through: those of the loops that run through rows: the rows of a square are copied to their
             ends before the next ones.
+        extents: of the last two loops, where these depend on other loops: what they have in all.
     """
-    extents = [_extent(builder, loop) for loop in loops[-2:]]
+    extents = extents or [_extent(builder, loop) for loop in loops[-2:]]
     lane = builder.machine.vector_bytes // buffer.dtype.bytes
     fitting = [
         n
