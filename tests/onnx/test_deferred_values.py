@@ -10,6 +10,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -260,6 +261,40 @@ def test_many_models_do_not_use_up_files(path: Path, monkeypatch: pytest.MonkeyP
     models = [tx.onnx.load(path) for _ in range(4)]
     assert [_deferred(m) for m in models] == [ALL, ALL, [], []]
     assert len({m(X).tobytes() for m in models}) == 1
+
+
+def test_a_first_call_that_is_interrupted(path: Path, monkeypatch: pytest.MonkeyPatch):
+    """The next one goes on."""
+    model, read, times = tx.onnx.load(path), large_values.StoredValues.read, []
+
+    def interrupted(values: large_values.StoredValues, memory: np.ndarray) -> np.ndarray:
+        times.append(0)
+        if len(times) == 2:
+            raise KeyboardInterrupt
+        return read(values, memory)
+
+    monkeypatch.setattr(large_values.StoredValues, "read", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model(X)
+    for _ in range(2):
+        np.testing.assert_array_equal(model(X), tx.onnx.load(path.read_bytes())(X))
+    assert _deferred(model) == ALL
+
+
+def test_first_calls_of_several_threads(path: Path):
+    model, wanted = tx.onnx.load(path), tx.onnx.load(path.read_bytes())(X)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(model, [X, X[:99], X, X[:99]]))
+    for y in found:
+        np.testing.assert_allclose(y, wanted[: len(y)], 1e-5, 1e-5)
+    assert _deferred(model) == ALL
+
+
+def test_saved_code_has_the_weights(tmp_path: Path, path: Path):
+    model = tx.onnx.load(path)
+    model(X)
+    nn.export(model, tmp_path / "model.a", X)
+    assert (tmp_path / "model.a").stat().st_size > 4 * LAYERS * SIDE**2 and _deferred(model) == ALL
 
 
 def test_files_are_closed(path: Path):
