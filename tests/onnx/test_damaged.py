@@ -9,6 +9,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from google.protobuf.internal import api_implementation
 from hypothesis import given
 from hypothesis import strategies as st
 from onnx import helper
@@ -79,9 +80,14 @@ def renamed(change: str) -> bytes:
 def test_names_that_are_no_text(change: str, field: str):
     with pytest.raises(tx.CheckpointError) as error:
         tx.onnx.load(renamed(change))
-    assert str(error.value).startswith(
-        "error[onnx]: the model is damaged: onnx."
-    ) and " is no text: b'\\xff" in str(error.value)
+    said = str(error.value)
+    # protobuf in Python, which is all there is for free-threaded builds, decodes texts as it reads.
+    assert (
+        said.startswith("error[onnx]: the model is damaged: onnx.") and " is no text: b'\\xff" in said
+    ) or (
+        said.startswith("error[onnx]: the model cannot be read as ONNX: 'utf-8' codec can't decode byte 0xff")
+        and api_implementation.Type() == "python"
+    )
     assert change != "Add" or field in str(error.value)
 
 

@@ -48,7 +48,7 @@ class Prepacked:
         """
         kept = [n.prepacked for n in launches if n.prepacked]
         done = [t for *_, t in kept]
-        self.once = tuple(n for n in launches if placement.name == HOST and _runs_once(n, results))
+        self.once = _run_once(launches, results, views) if placement.name == HOST else ()
         copies = [*(t for *copies, _ in kept for t in copies), *(t for n in self.once for t in n.outputs)]
         self.arrays: dict[Tensor, Any] = {
             t: placement.view(placement.block(tensor_bytes(t)), 0, t) for t in copies
@@ -91,6 +91,20 @@ class Prepacked:
             each[0] = 0
         if any(v.exposed for v in self._variables):
             self.stale = True
+
+
+def _run_once(
+    launches: Sequence[Launch], results: Collection[Tensor], views: Mapping[Tensor, Tensor]
+) -> tuple[Launch, ...]:
+    """The launches whose outputs are kept, in order: what they read is kept too."""
+    found: list[Launch] = []
+    made_anew: set[Tensor] = set()
+    for n in launches:
+        if _runs_once(n, results) and not any(views.get(t, t) in made_anew for t in n.inputs):
+            found.append(n)
+        else:
+            made_anew.update(n.outputs)
+    return tuple(found)
 
 
 def _runs_once(launch: Launch, results: Collection[Tensor]) -> bool:
