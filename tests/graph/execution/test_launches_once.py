@@ -130,3 +130,32 @@ def test_outputs_take_no_more_memory_than_the_weights():
     np.testing.assert_array_equal(net(x), net(x))
     found = (r for r in gc.get_objects() if isinstance(r, Runner) and r._name == "Expanded")
     assert not any(r._memory.prepacked.once for r in found)
+
+
+class Chained(nn.Module):
+    """Launches of weights alone that read each other's outputs; the first one's are a result, or are
+    larger than the weight.
+    """
+
+    def __init__(self, times: int) -> None:
+        super().__init__()
+        self.row, self.times = nn.Parameter(np.arange(64, dtype=np.float32)), times
+
+    def forward(self, x):
+        table = tx.cumsum(self.row.reshape(1, 64).broadcast_to((self.times, 64)), 1)
+        ends = tx.cumsum(tx.cumsum(table, 0), 1)
+        return x + ends.max(), table
+
+
+@pytest.mark.parametrize("times", [1, 64])
+def test_launches_that_read_what_is_made_anew(times: int):
+    net = Chained(times).eval()
+    x = np.ones((3, 64), np.float32)
+    row = np.arange(64, dtype=np.float32)
+    for factor in (1, 1, 2):
+        if factor == 2:
+            net.row.data = row * 2
+        table = np.cumsum(np.broadcast_to(row * factor, (times, 64)), 1)
+        found = net(x)
+        np.testing.assert_allclose(found[1], table, 1e-5)
+        np.testing.assert_allclose(found[0], x + np.cumsum(np.cumsum(table, 0), 1).max(), 1e-5)
