@@ -102,11 +102,14 @@ print("ok")
 
 def test_who_sleeps_meanwhile_is_woken():
     run("""
+held = threading.Event()
 def hold():
     with deferred_interrupts:
+        held.set()
         time.sleep(0.3)
 other = threading.Thread(target=hold)
 other.start()
+held.wait()
 pressed = press(0.1)
 try:
     time.sleep(10)
