@@ -159,3 +159,28 @@ def test_launches_that_read_what_is_made_anew(times: int):
         found = net(x)
         np.testing.assert_allclose(found[1], table, 1e-5)
         np.testing.assert_allclose(found[0], x + np.cumsum(np.cumsum(table, 0), 1).max(), 1e-5)
+
+
+class Called(nn.Module):
+    """A function of users, of a weight alone, and a product with it."""
+
+    def __init__(self, many: bool) -> None:
+        super().__init__()
+        self.many = many
+        self.matrix = nn.Parameter(np.ones((600, 600) if many else (3, 3)))
+
+    def forward(self, x):
+        return x @ COUNTED(self.matrix)
+
+
+COUNTED = tx.op("extern op counted(X: f64[M, N]) -> Y: f64[M, N]\n")
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_functions_of_users_are_called_each_time(many: bool):
+    calls: list[int] = []
+    tx.register_extern("counted", lambda x: calls.append(0) or x + len(calls))
+    net = Called(many).eval()
+    x = np.ones((100, 600) if many else (2, 3))
+    found = [net(x)[0, 0] for _ in range(3)]
+    assert len(calls) >= 3 and found[0] < found[1] < found[2]

@@ -14,6 +14,7 @@ from texpr.graph.lowering.default_kernels import kernel_for
 from texpr.graph.passes.flatten_calls import shape_of, view
 from texpr.ir.dtypes import U8
 from texpr.ir.expr import Tensor, Var, index, plain
+from texpr.ir.extern import is_extern
 from texpr.ir.shapes import bind_sizes
 from texpr.ir.tensor import Invoke, Program
 from texpr.runtime.call.kernel_sequence import SWEPT
@@ -76,8 +77,11 @@ class Launch:
 
     @property
     def is_constant(self) -> bool:
-        """True if all of its inputs, of which there are some, have the same values from run to run."""
-        return bool(self.inputs) and not self.lengths and len(self.constants) == len(self.program.inputs)
+        """True if its outputs have the same values from run to run: so have its inputs, of which there
+        are some. Registered functions may give something else in each call.
+        """
+        constant = bool(self.inputs) and not self.lengths and len(self.constants) == len(self.program.inputs)
+        return constant and not _calls_extern(self.program)
 
     @property
     def packed(self) -> frozenset[int]:
@@ -128,6 +132,12 @@ class Launches:
     order: tuple[Launch, ...]
     views: Mapping[Tensor, Tensor]
     decisions: tuple[Decision, ...]
+
+
+def _calls_extern(program: Program) -> bool:
+    """True if a program is, or calls, an operator that is declared and not written."""
+    called = (e.program for e in program.equations if isinstance(e, Invoke))
+    return is_extern(program) or any(map(_calls_extern, called))
 
 
 def _bytes(name: str, sizes: Iterable[int]) -> tuple[Tensor, ...]:
