@@ -41,6 +41,7 @@ class Exported:
         constants: likewise.
         updates: for each variable's tensor that the program assigns to, the tensor that it becomes.
         views: tensors that are other tensors' memory.
+        starts: the first elements of those that are parts of it.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Exported:
     constants: Mapping[Tensor, np.ndarray]
     updates: Mapping[Tensor, Tensor]
     views: Mapping[Tensor, Tensor]
+    starts: Mapping[Tensor, int] = field(default_factory=dict)
 
 
 @frozen
@@ -272,6 +274,7 @@ class _Parts:
             base, at = f"%p{len(self.program.inputs) + len(self.program.results)}", self.beside.places[root]
         else:
             base, at = "%block", self.arena.offset[root]
+        at += self.program.starts.get(tensor, 0) * tensor.dtype.bytes
         return f"getelementptr i8, ptr {base}, i64 {at}"
 
     def function(self, kernels: Iterable[CompiledKernel]) -> aot.Function:

@@ -18,7 +18,7 @@ from texpr.ir.expr import Tensor
 from texpr.ir.tensor import Program
 from texpr.runtime import gpu
 from texpr.support.errors import Error
-from texpr.support.frozen_dataclass import frozen
+from texpr.support.frozen_dataclass import frozen, replace
 from texpr.support.gc_pause import uncollected
 from texpr.support.late import late
 from texpr.support.options import current
@@ -184,4 +184,4 @@ def _lower(
         better, tiled = winograd.with_winograd(better, prepacked)
     sweeps = placement.sweeps and SWEEP not in disabled
     made = make_launches(better, True, sweeps, placement.kernel, prepacked)
-    return better, Launches(made.order, made.views, (*stored, *decisions, *layouts, *tiled, *made.decisions))
+    return better, replace(made, decisions=(*stored, *decisions, *layouts, *tiled, *made.decisions))

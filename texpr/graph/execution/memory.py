@@ -44,16 +44,18 @@ class Memory:
         order: LaunchOrder,
         reuse: bool,
         sent: Mapping[Tensor, Any] | None = None,
+        starts: Mapping[Tensor, int] | None = None,
     ) -> None:
         """Allocate.
 
         Args:
             views: tensors that are other tensors' memory.
+            starts: the first elements of those that are parts of it.
             reuse: tensors may be computed in the memory of others.
             sent: computed tensors that lie in these arrays.
         """
         self._placement, self._interface, self._views = placement, interface, views
-        self._sent = dict(sent or {})
+        self._sent, self._starts = dict(sent or {}), starts or {}
         variables, updates = interface.variables, interface.updates
         elsewhere = {v: t for v, t in variables.items() if device_of(layout_of(v)) == HOST != placement.name}
         self.scalars = HostScalars(placement, elsewhere)
@@ -76,7 +78,9 @@ class Memory:
         lives = lifetimes([*zip(reads, writes)], set(self._interface.results))
         pairs = [n.overwrites if reuse else () for n in launches]
         outputs = [n.outputs for n in launches]
-        return lives, reuse_in_place([*zip(reads, outputs)], pairs, lives)
+        # A part lies elsewhere than what would be computed in the memory of the whole.
+        whole = [[t if t in self._starts else root(t) for t in n.inputs] for n in launches]
+        return lives, reuse_in_place([*zip(whole, outputs)], pairs, lives)
 
     @once
     def fixed(self) -> dict[Tensor, Any]:
@@ -159,9 +163,14 @@ class Memory:
         return self._with_views(arrays | dict(replaced or {}))
 
     def _with_views(self, arrays: dict[Tensor, Any]) -> dict[Tensor, Any]:
-        """The same with the tensors that are the memory of one of them."""
+        """The same with the tensors that are the memory of one of them, or a part of it."""
         found = {t: arrays.get(source) for t, source in self._views.items()}
-        return arrays | {t: a.reshape(shape_of(t)) for t, a in found.items() if a is not None}
+        return arrays | {t: self._view(a, t) for t, a in found.items() if a is not None}
+
+    def _view(self, array: Any, tensor: Tensor) -> Any:
+        if tensor in self._starts:
+            return self._placement.part(array, self._starts[tensor], tensor)
+        return array.reshape(shape_of(tensor))
 
     @property
     def assigned(self) -> list[Any]:

@@ -75,17 +75,20 @@ def soonest(launches: Sequence[Launch], groups: Sequence[Sequence[Tensor]], root
     """The same launches, what the first group of results needs first, and so on; otherwise in
     their order.
     """
-    makers = {root(t): n for n in launches for t in n.outputs}
+    makers: dict[Tensor, list[Launch]] = {}
+    for n in launches:
+        for t in n.outputs:
+            makers.setdefault(root(t), []).append(n)
     place = {n: k for k, n in enumerate(launches)}
     order: dict[Launch, None] = {}
     for group in groups:
         needed: set[Launch] = set()
-        waiting = [makers[root(t)] for t in group]
+        waiting = [n for t in group for n in makers[root(t)]]
         while waiting:
             launch = waiting.pop()
             if launch not in needed and launch not in order:
                 needed.add(launch)
-                waiting += [makers[s] for s in map(root, launch.inputs) if s in makers]
+                waiting += [n for s in map(root, launch.inputs) for n in makers.get(s, ())]
         order |= dict.fromkeys(sorted(needed, key=place.__getitem__))
     return list(order | dict.fromkeys(launches))
 

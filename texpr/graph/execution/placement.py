@@ -74,6 +74,10 @@ class Placement(Protocol):
         """An array in a block."""
         ...
 
+    def part(self, array: Any, start: int, tensor: Tensor) -> Any:
+        """A tensor that lies in an array from an element on."""
+        ...
+
     def zeros(self, tensor: Tensor) -> Any:
         """A new array."""
         ...
@@ -123,6 +127,11 @@ class Host:
         """An array in a block."""
         shape, dtype = shape_of(tensor), numpy_dtype(tensor.dtype)
         return memory[at : at + prod(shape) * dtype.itemsize].view(dtype).reshape(shape)
+
+    def part(self, array: np.ndarray, start: int, tensor: Tensor) -> np.ndarray:
+        """A view."""
+        shape = shape_of(tensor)
+        return array.reshape(-1)[start : start + prod(shape)].reshape(shape)
 
     def zeros(self, tensor: Tensor) -> np.ndarray:
         """A new array."""
@@ -193,6 +202,10 @@ class OnDevice:
     def view(self, memory: gpu.DeviceArray, at: int, tensor: Tensor) -> gpu.DeviceArray:
         """An array in a block."""
         return memory.view(at, shape_of(tensor), numpy_dtype(tensor.dtype))
+
+    def part(self, array: gpu.DeviceArray, start: int, tensor: Tensor) -> gpu.DeviceArray:
+        """A view."""
+        return array.view(start * tensor.dtype.bytes, shape_of(tensor), numpy_dtype(tensor.dtype))
 
     def zeros(self, tensor: Tensor) -> gpu.DeviceArray:
         """A new array."""

@@ -111,12 +111,14 @@ class Plan(PlanReport):
                 # what activations leave, and variables change where they lie, without second arrays.
                 set(interface.updates.values()) if capture.regions else set(),
             )
-        self.views = made.views
+        self.views, self._starts = made.views, made.starts
         with uncollected():  # kernels are compiled to know what they may write over
             order = self._ordered(made, settings)
             self.launches, self.decisions = order.all, (*made.decisions, *order.decisions)
             arrays = {t: a for p, tensors in interface.sent.items() for t, a in zip(tensors, p.arrays)}
-            self._memory = Memory(self.placement, interface, made.views, order, settings.in_place, arrays)
+            self._memory = Memory(
+                self.placement, interface, made.views, order, settings.in_place, arrays, made.starts
+            )
         self.arena = self._memory.arena
         awaited = {a: [interface.variables[v] for v in a.variables] for a in arrivals}
         self.events = between = events(order.first, interface.sent, awaited, self._memory.root)
@@ -262,6 +264,7 @@ class Plan(PlanReport):
             constants,
             interface.updated_tensors,
             self.views,
+            self._starts,
         )
 
     @property

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from texpr.autodiff.cleanup.simplify import reads
 from texpr.graph.fusion.attention_pattern import find_attentions
+from texpr.graph.fusion.joined_parts import Part, placements
 from texpr.graph.fusion.producer_consumer import (
     Decision,
     first_axis,
@@ -43,6 +44,7 @@ class Group:
         isolated: it shares its kernel with no other.
         has_reduction: one of its equations has a reduction.
         parts: of a sweep, the groups whose elements it computes in one loop (`horizontal`).
+        joined: tensors that lie in the memory of the one that it joins them to.
     """
 
     equations: Equations
@@ -54,12 +56,15 @@ class Group:
     isolated: bool = field(init=False)
     has_reduction: bool = field(init=False)
     parts: tuple[Group, ...] = ()
+    joined: tuple[Part, ...] = ()
 
     def __post_init__(self) -> None:
         self.targets = dict.fromkeys(t for e in self.equations for t in e.targets)
         self.sources = dict.fromkeys(t for e in self.equations for t in reads(e) if t not in self.targets)
         self.view_of = viewed(self.equations[0]) if len(self.equations) == 1 else None
-        self.isolated = not all(isinstance(e, Equation) and _is_joinable(e) for e in self.equations)
+        self.isolated = bool(self.joined) or not all(
+            isinstance(e, Equation) and _is_joinable(e) for e in self.equations
+        )
         self.has_reduction = any(isinstance(e, Equation) and is_reduction(e) for e in self.equations)
 
     def take(self, equations: Equations) -> None:
@@ -82,7 +87,10 @@ def group_equations(program: Program, join: bool) -> tuple[list[Group], list[Dec
         decisions.append(_attention_decision(equations))
     maker: dict[Tensor, Group] = {}
     result: list[Group] = []
+    joins = placements(program) if join else {}
     for group in groups:
+        if len(group.targets) == 1 and (parts := joins.get(next(iter(group.targets)))) is not None:
+            group.joined, group.isolated = parts, True
         group.predecessors = {maker[t] for t in group.sources if t in maker}
         group.ancestors = group.predecessors.union(*(g.ancestors for g in group.predecessors))
         into = _best_partner(group, result, decisions) if join and group.view_of is None else None

@@ -1,9 +1,9 @@
 """Operator fusion: equations are written into their readers, and what is left is put into groups,
 each a kernel.
 
-Four kinds, in this order. A tensor that is computed element by element is computed where it is read
+Five kinds, in this order. A tensor that is computed element by element is computed where it is read
 (`inline`). A tensor in parts, such as the gradient of a pooling, ends with what is done to it, part
-by part (`parts`). A reduction ends with what is done to its result (`epilogue`). Equations over the
+by part (`parts`). Parts of a tensor that joins others are computed where it has them (`place`). A reduction ends with what is done to its result (`epilogue`). Equations over the
 same elements, over the same rows, or of one attention (`attention`), share a kernel (`together`),
 whose schedule `auto()` then chooses. What is dear, and wanted several times by the kernel of its
 rows, is not computed where it is read. Each is judged by the cost model here, and the judgement is
@@ -19,6 +19,7 @@ from math import prod
 from texpr.autodiff.cleanup.simplify import definitions, in_order, reads
 from texpr.autoschedule.core.cost import operations
 from texpr.autoschedule.core.cost_model import COSTS
+from texpr.graph.fusion.joined_parts import joined_runs, part_of, whole_source
 from texpr.graph.passes.absorb_views import element_value, inline_values
 from texpr.graph.passes.flatten_calls import shape_of, view, viewed
 from texpr.ir.affine import linear
@@ -44,7 +45,7 @@ class Decision:
     """The decision to fuse a tensor into its readers, or not, with the reason.
 
     Attributes:
-        kind: `keep`, `inline`, `parts`, `epilogue`, `layout`, `winograd`, `together`, `sweep` or
+        kind: `keep`, `inline`, `parts`, `place`, `epilogue`, `layout`, `winograd`, `together`, `sweep` or
             `over`.
         tensor: what is computed.
         readers: the tensors that are computed from it.
@@ -236,6 +237,7 @@ class Fusion:
         """The program with equations written into others."""
         self._inline()
         self._fuse_parts()
+        self._place_parts()
         self._fuse_epilogues()
         return replace(self.program, equations=tuple(in_order(self._graph.equations)))
 
@@ -338,6 +340,45 @@ class Fusion:
         small = all(operations(e.value) + operations(reader.value) <= MOST_OPERATIONS for e in made)
         return made if here and small else []
 
+    def _place_parts(self) -> None:
+        """`Y[i] = f(S[i]); Y[K + i] = B[i]`  ->  `P[i] = f(S[i]); Y[i] = P[i]; Y[K + i] = B[i]`: what
+        a tensor joins is computed in its memory, and nothing is copied.
+        """
+        placed: set[Tensor] = set()
+        for tensor in dict.fromkeys(t for e in self._graph.equations for t in e.targets):
+            runs = [] if tensor in self._required else joined_runs(self._graph.makers(tensor))
+            if not any(self._is_stored(e, placed) or self._ends_sum_in_part(e) for e in runs):
+                continue
+            for equation in runs:
+                part = whole_source(equation)
+                if part is None or not self._is_stored(equation, placed):
+                    name = self._new_name(tensor)
+                    own, copy = part_of(equation, name)
+                    self._graph.replace(equation, own, copy)
+                    part = own.target
+                placed.add(part)
+                saved, reason = 2 * tensor_bytes(part), "computed where the tensor that joins it lies"
+                self.decisions.append(Decision("place", part.name, (tensor.name,), True, saved, 0, reason))
+
+    def _is_stored(self, equation: Equation, placed: Set[Tensor]) -> bool:
+        """True if an equation copies a tensor that is computed here, and lies nowhere yet."""
+        source = whole_source(equation)
+        if source is None or source in self._required or source in placed:
+            return False
+        makers = self._graph.makers(source)
+        return bool(makers) and not any(map(viewed, makers))
+
+    def _ends_sum_in_part(self, equation: Equation) -> bool:
+        """True if a run of elements ends a reduction of its shape."""
+        own, _ = part_of(equation, "")
+        producers = [self._reduction_read_by(own, t) for t in reads(own)]
+        return any(p is not None and self._is_only_reader(p, equation) for p in producers)
+
+    def _new_name(self, tensor: Tensor) -> str:
+        name = next(n for k in count(1) if (n := f"{tensor.name}_{k}") not in self._names)
+        self._names.add(name)
+        return name
+
     def _fuse_epilogues(self) -> None:
         cycle_of = cycles(self._graph.equations)
         for equation in self._graph.equations:
@@ -387,10 +428,8 @@ class Fusion:
                 continue
             if not self._is_only_reader(seen, equation):
                 continue
-            name = next(n for k in count(1) if (n := f"{equation.target.name}_{k}") not in self._names)
-            moved = _before_view(equation, seen, name)
+            moved = _before_view(equation, seen, self._new_name(equation.target))
             if moved is not None:
-                self._names.add(name)
                 self._graph.replace(equation, moved, view(equation.target, moved.target))
                 self._graph.replace(seen)
                 return moved

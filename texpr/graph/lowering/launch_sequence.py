@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import field
+from itertools import chain
 
 from texpr.compiler import CompiledKernel
 from texpr.graph.fusion.coalesce_dims import coalesced
 from texpr.graph.fusion.flops import operations
 from texpr.graph.fusion.horizontal import elementwise_program, length_of, merge_elementwise
+from texpr.graph.fusion.joined_parts import Part
 from texpr.graph.fusion.kernel_groups import Group, as_program, group_equations, order_groups
 from texpr.graph.fusion.producer_consumer import Decision
 from texpr.graph.lowering.default_kernels import kernel_for
@@ -125,13 +128,15 @@ class Launches:
 
     Attributes:
         order: the kernels.
-        views: tensors that are other tensors' memory, of another shape.
+        views: tensors that are other tensors' memory, of another shape, or a part of it.
         decisions: which equations share kernels, and why.
+        starts: the first elements of views that are parts.
     """
 
     order: tuple[Launch, ...]
     views: Mapping[Tensor, Tensor]
     decisions: tuple[Decision, ...]
+    starts: Mapping[Tensor, int] = field(default_factory=dict)
 
 
 def _calls_extern(program: Program) -> bool:
@@ -165,12 +170,16 @@ def make_launches(
     groups = order_groups(groups)
     needed, constants = _needed(groups, program), set(constants)
     views: dict[Tensor, Tensor] = {}
+    starts: dict[Tensor, int] = {}
     order: list[Launch] = []
     for group in groups:
         source = group.view_of
         (target, *_) = group.targets
+        if group.joined and _joins(target, group.joined, order, views, starts):
+            continue
         if source is not None and target not in program.outputs:
             views[target] = views.get(source, source)
+            starts |= {target: starts[source]} if source in starts else {}
             constants |= {target} if source in constants else set()
             continue
         if source is not None:
@@ -185,7 +194,27 @@ def make_launches(
             own = coalesced(own)
         order.append(_launch(own, inputs, outputs, kernel_of, constants))
         constants |= {*outputs} if order[-1].is_constant else set()
-    return Launches(tuple(order), views, (*decisions, *sweeps))
+    return Launches(tuple(order), views, (*decisions, *sweeps), starts)
+
+
+def _joins(
+    target: Tensor,
+    parts: Sequence[Part],
+    order: Sequence[Launch],
+    views: dict[Tensor, Tensor],
+    starts: dict[Tensor, int],
+) -> bool:
+    """Let parts lie in the memory of the tensor that joins them; False if one has other memory, as
+    have constants that are computed once.
+    """
+    made = {*chain(*(n.outputs for n in order if not n.is_constant)), *map(views.__getitem__, starts)}
+    roots = [views.get(p.tensor, p.tensor) for p in parts]
+    if not made.issuperset(roots) or any(p.tensor in starts for p in parts):
+        return False
+    for part, root in zip(parts, roots):
+        for tensor in (root, *(t for t, whole in views.items() if whole is root)):
+            views[tensor], starts[tensor] = target, starts.get(tensor, 0) + part.start
+    return True
 
 
 def _launch(

@@ -75,7 +75,8 @@ def keep(key: str, captured: Program, better: Program, launches: Launches) -> No
         for n in launches.order
     )
     try:
-        found = encoder.item((order, tuple(launches.views.items()), tuple(map(astuple, launches.decisions))))
+        lies = tuple(launches.views.items()), tuple(launches.starts.items())
+        found = encoder.item((order, *lies, tuple(map(astuple, launches.decisions))))
         first = len(encoder.rows)
         program = encoder.item(better)
     except ValueError:
@@ -94,10 +95,10 @@ def find(key: str, captured: Program, kernel_of: KernelOf) -> tuple[ProgramOf, L
     try:
         rows, found = json.loads(kernels)
         decoder = Decoder(rows, _known(captured))
-        order, views, decisions = decoder.item(found)  # type: ignore[misc]
+        order, views, starts, decisions = decoder.item(found)  # type: ignore[misc]
         launches = tuple(_launch(kernel_of, *each) for each in order)
         return partial(_program, decoder, program), Launches(
-            launches, dict(views), tuple(starmap(Decision, decisions))
+            launches, dict(views), tuple(starmap(Decision, decisions)), dict(starts)
         )
     except (ValueError, TypeError):
         return None

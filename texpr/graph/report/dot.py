@@ -70,7 +70,7 @@ def words(launches: Sequence[Launch], views: Mapping[Tensor, Tensor]) -> list[tu
     """Lines about each kernel: its results, its name and costs, and what it reads of the
     program's inputs.
     """
-    computed = {t for n in launches for t in n.outputs}
+    computed = {views.get(t, t) for n in launches for t in n.outputs}
     return [_words(n, [t.name for t in n.inputs if views.get(t, t) not in computed]) for n in launches]
 
 
@@ -93,8 +93,18 @@ def are_heavy(launches: Sequence[Launch]) -> list[bool]:
 
 def edges(launches: Sequence[Launch], views: Mapping[Tensor, Tensor]) -> list[tuple[int, int]]:
     """Numbers of kernels that read results of others, and of those, each pair once."""
-    made = {t: k for k, n in enumerate(launches) for t in n.outputs}
-    pairs = [(k, made[s]) for k, n in enumerate(launches) for t in n.inputs if (s := views.get(t, t)) in made]
+    made: dict[Tensor, list[int]] = {}
+    for k, n in enumerate(launches):
+        for t in n.outputs:
+            for each in {t, views.get(t, t)}:
+                made.setdefault(each, []).append(k)
+    pairs = [
+        (k, maker)
+        for k, n in enumerate(launches)
+        for t in n.inputs
+        for maker in made.get(t if t in made else views.get(t, t), ())
+        if maker < k
+    ]
     return list(dict.fromkeys(pairs))
 
 
