@@ -61,7 +61,7 @@ def whole_source(equation: Equation) -> Tensor | None:
 
 
 def part_of(equation: Equation, name: str) -> tuple[Equation, Equation]:
-    """What a run of elements is as a tensor of its own, and the copy of it to where it was."""
+    """A run of elements as a tensor of its own, and the copy of it to where it was."""
     target = replace(equation.target, name=name, dims=plain(*(a.hi for a in equation.axes)))
     indices = tuple(a.var for a in equation.axes)
     return replace(equation, target=target, indices=indices), replace(equation, value=Read(target, indices))
