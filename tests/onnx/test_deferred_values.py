@@ -181,6 +181,19 @@ def test_a_file_that_is_written_to_is_an_error(path: Path):
     np.testing.assert_array_equal(other(X), first)  # it has its copies
 
 
+@pytest.mark.parametrize(
+    "ask", [np.asarray, lambda w: w.numpy(), lambda w: w.data, lambda w: pickle.dumps(w, 5), copy.copy]
+)
+def test_a_weight_that_cannot_be_read_spoils_no_copies(path: Path, ask: Callable[[Any], object]):
+    model = tx.onnx.load(path)
+    first = model(X)
+    with open(path, "r+b") as file:
+        file.truncate(1000)
+    with pytest.raises(CheckpointError, match="has changed since the model was loaded"):
+        ask(model._parameters["w1"])
+    np.testing.assert_array_equal(model(X), first)
+
+
 def test_weights_that_kernels_read_lie_in_memory(tmp_path: Path):
     path = tmp_path / "model.onnx"
     path.write_bytes(_model(reads=True).SerializeToString())

@@ -178,10 +178,11 @@ class Variable(VariableMethods):
 
     def expose(self) -> Any:
         """The array of the value, for somebody who may write to it at any time."""
+        found = self._current  # first: a value that lies elsewhere may be lost, and nobody has it then
         if not self.exposed:
             self.exposed = True
             self.changed()
-        return self._current
+        return found
 
     @property
     def data(self) -> Any:
