@@ -17,7 +17,7 @@ from texpr import ops
 from texpr.graph import Capture, Plan, Symbolic, Variable
 from texpr.graph.fusion.joined_parts import joined_runs, whole_source
 from texpr.graph.passes.flatten_calls import flatten
-from texpr.ir.dtypes import F32
+from texpr.ir.dtypes import F16, F32, F64, DType, numpy_dtype
 from texpr.ir.tensor import Equation
 
 RANDOM = np.random.default_rng(0)
@@ -151,6 +151,25 @@ def test_results_and_inputs_have_memory_of_their_own():
     assert one.base is None and both.base is None
     np.testing.assert_array_equal(both[:, :4], one)
     np.testing.assert_array_equal(other, np.concatenate([data(), both[:, 4:]], axis=1))
+
+
+@pytest.mark.parametrize("dtype", [F16, F32, F64])
+@pytest.mark.parametrize("sizes", [(1, 1), (4, 5), (300, 1, 2)])
+def test_parts_in_the_memory_of_a_result(dtype: DType, sizes: tuple[int, ...]):
+    """A result is written over the tensor that joins the parts, where the caller has it."""
+    capture, numbers = Capture(), np.random.default_rng(3)
+    x = capture.input("x", (1, 6), dtype)
+    weights = [numbers.normal(size=(n, 6)).astype(numpy_dtype(dtype)) / 4 for n in sizes]
+    joined = ops.concat([ops.tanh(ops.linear(x, Variable(w))) for w in weights], axis=1)
+    plan, array = Plan(capture, [joined.permute(1, 0)]), data().astype(numpy_dtype(dtype))
+    assert plan.arena.overwrites and any(d.kind == "place" for d in plan.decisions), str(plan)
+    wanted = np.concatenate([np.tanh(array @ w.T) for w in weights], axis=1).T
+    for _ in range(2):
+        (got,) = plan(array)
+        np.testing.assert_allclose(got, wanted, 1e-2 if dtype is F16 else 1e-5, 1e-3)
+    plan.fill(0, array)
+    plan.run()
+    np.testing.assert_array_equal(plan.value(0), got)
 
 
 def test_a_step_of_training_through_joined_parts():

@@ -128,9 +128,11 @@ class Host:
         shape, dtype = shape_of(tensor), numpy_dtype(tensor.dtype)
         return memory[at : at + prod(shape) * dtype.itemsize].view(dtype).reshape(shape)
 
-    def part(self, array: np.ndarray, start: int, tensor: Tensor) -> np.ndarray:
+    def part(self, array: np.ndarray | Parameter, start: int, tensor: Tensor) -> np.ndarray | Parameter:
         """A view."""
         shape = shape_of(tensor)
+        if isinstance(array, Parameter):
+            return array.part(start, shape)
         return array.reshape(-1)[start : start + prod(shape)].reshape(shape)
 
     def zeros(self, tensor: Tensor) -> np.ndarray:

@@ -31,15 +31,21 @@ class Parameter(ShapedMemory):
 
     Attributes:
         position: among the inputs and, behind them, the outputs.
+        offset: bytes behind its beginning.
     """
 
     position: int
     shape: tuple[int, ...]
     dtype: np.dtype
+    offset: int = 0
 
     def reshape(self, shape: tuple[int, ...]) -> Parameter:
         """The same memory in another shape."""
         return replace(self, shape=shape)
+
+    def part(self, start: int, shape: tuple[int, ...]) -> Parameter:
+        """The elements from one on, in a shape."""
+        return replace(self, shape=shape, offset=self.offset + start * self.itemsize)
 
 
 Memory = np.ndarray | Parameter
@@ -237,7 +243,7 @@ def _patches(arrays: Sequence[Memory], offsets: Sequence[int], place: int) -> It
     """Patches of words that follow each other, one for each array."""
     for k, (a, offset) in enumerate(zip(arrays, offsets, strict=True)):
         if isinstance(a, Parameter):
-            yield Patch(a.position, offset, place + 8 * k)
+            yield Patch(a.position, a.offset + offset, place + 8 * k)
 
 
 def _is_contiguous(a: Memory) -> bool:
