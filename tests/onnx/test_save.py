@@ -483,3 +483,25 @@ def test_running_sums_of_all_numbers(tmp_path, name: str, dtype: str):
     nodes = check(tmp_path / "m.onnx", lambda v: getattr(tx.ops, name)(v, axis=1), x)
     assert nodes.count("CumSum") == 1 and len(nodes) == (1 if dtype in ("f4", "f8", "i4", "i8") else 3)
     np.testing.assert_array_equal(tx.onnx.load(tmp_path / "m.onnx")(x), getattr(tx.ops, name)(x, axis=1))
+
+
+@pytest.mark.parametrize("example", ["f4", "f8"])
+def test_weights_of_another_dtype_than_the_inputs(tmp_path, example):
+    """What was read is saved for inputs as the model declares them."""
+    h = onnx.helper
+    nodes = [
+        h.make_node("Cast", ["w"], ["c"], to=1),
+        h.make_node("MatMul", ["x", "c"], ["m"]),
+        h.make_node("Cast", ["k"], ["f"], to=1),
+        h.make_node("Add", ["m", "f"], ["y"]),
+    ]
+    x, k, y = (h.make_tensor_value_info(n, t, ["n", 3]) for n, t in (("x", 1), ("k", 7), ("y", 1)))
+    weight = onnx.numpy_helper.from_array(normal(3, 3).astype("f2"), "w")
+    graph = h.make_graph(nodes, "g", [x, k], [y], [weight])
+    model = tx.onnx.load(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8))
+    given = np.ones((2, 3), example), np.arange(6).reshape(2, 3)
+    tx.onnx.save(model, tmp_path / "again.onnx", given)
+    again = tx.onnx.load(tmp_path / "again.onnx")
+    np.testing.assert_array_equal(again(*given), model(*given))
+    nn.export(model, tmp_path / "model.o", *given, header=tmp_path / "model.h")
+    assert "const float *x, const int64_t *x1" in (tmp_path / "model.h").read_text()

@@ -56,7 +56,8 @@ def export(
             help="call model.eval() first",
         )
     capture = Capture(name)
-    given = [as_input(x, model.dtype) for x in pytree.leaves(example)]
+    leaves = list(pytree.leaves(example))
+    given = [as_input(x, d) for x, d in zip(leaves, model._example_dtypes(len(leaves)))]
     symbols = [capture.input(f"x{k}" if k else "x", *g.spec) for k, g in enumerate(given)]
     with capture:
         outputs = model(*pytree.rebuild(pytree.skeleton(example), symbols))

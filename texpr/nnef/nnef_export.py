@@ -81,12 +81,8 @@ def save(
             help="tx.nnef.save(model, path, example)",
         )
     given = example if isinstance(example, tuple) else (example,)
-    arrays = [
-        as_input(
-            x.numpy() if isinstance(x, Tensor) else x, model.dtype if isinstance(model, Module) else None
-        )
-        for x in given
-    ]
+    dtypes = model._example_dtypes(len(given)) if isinstance(model, Module) else [None] * len(given)
+    arrays = [as_input(x.numpy() if isinstance(x, Tensor) else x, d) for x, d in zip(given, dtypes)]
     before = [(m, m.training) for m in model.modules()] if isinstance(model, Module) else []
     try:
         for m, _ in before:

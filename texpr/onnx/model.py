@@ -12,7 +12,7 @@ import numpy as np
 import texpr.onnx.operators  # noqa: F401  fills the table
 from texpr.graph import Capture, Symbolic, active_capture
 from texpr.graph.lazy import Tensor
-from texpr.ir.dtypes import int_range, numpy_dtype, readable, stored
+from texpr.ir.dtypes import DType, int_range, numpy_dtype, readable, stored
 from texpr.nn import Buffer, Module, Parameter, init
 from texpr.onnx.constant_weights import with_initializers
 from texpr.onnx.converters import draws, find
@@ -208,6 +208,10 @@ class OnnxModel(Module):
 
     def _input_dtype(self) -> None:
         """Inputs have the dtypes that the model declares."""
+
+    def _example_dtypes(self, count: int) -> Sequence[DType | None]:
+        found = [i.dtype if i.dtype is not None and i.dtype.is_float else None for i in self._declared]
+        return [*found, *[None] * count][:count]
 
     def forward(self, *inputs: Any) -> Any:
         """The graph on symbolic tensors; constants are allowed among them."""

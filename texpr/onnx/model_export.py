@@ -90,12 +90,8 @@ def save(
     examples = example if isinstance(example, tuple) else (example,)
     if any(np.asarray(x).dtype.kind in "USO" for x in examples if not isinstance(x, Tensor)):
         raise UnsupportedOp("the example has texts, which no program has", code="onnx")
-    given = [
-        as_input(
-            x.numpy() if isinstance(x, Tensor) else x, model.dtype if isinstance(model, Module) else None
-        )
-        for x in examples
-    ]
+    dtypes = model._example_dtypes(len(examples)) if isinstance(model, Module) else [None] * len(examples)
+    given = [as_input(x.numpy() if isinstance(x, Tensor) else x, d) for x, d in zip(examples, dtypes)]
     names = _input_names(model, len(given), inputs)
     specs = {n: x.spec for n, x in zip(names, given)}
     named = find_named({n: shape for n, (shape, _) in specs.items()}, dims or {})

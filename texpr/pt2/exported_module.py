@@ -150,6 +150,11 @@ class ExportedModule(Module):
     def _input_dtype(self) -> None:
         """Inputs have the dtypes that the program declares."""
 
+    def _example_dtypes(self, count: int) -> Sequence[DType | None]:
+        types = {n: self._now(self._text.graph.types[n].dtype) for n in self._tensor_names()}
+        found = [types.get(i.arg.name) if isinstance(i.arg, Name) else None for i in self._user]
+        return [*(d if d is not None and d.is_float else None for d in found), *[None] * count][:count]
+
     def __call__(self, *inputs: Any, **named: Any) -> Any:
         """The results.
 

@@ -224,6 +224,10 @@ class Module(KnowsArguments):
         """The dtype that float arrays are converted to; None where they stay what they are."""
         return dtype_of(structure(self))
 
+    def _example_dtypes(self, count: int) -> Sequence[DType | None]:
+        """The dtypes that float arrays are converted to, of so many inputs of a program that is saved."""
+        return [self.dtype] * count
+
     def __texpr_structure__(self) -> tuple:
         """A key of everything that a traced function depends on in this module."""
         return structure(self)
