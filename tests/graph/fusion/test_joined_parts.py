@@ -128,6 +128,28 @@ def test_nothing_is_copied(network: Callable[[Symbolic], Symbolic], launches: in
     assert len(made(network, 2).launches) > launches, "rows of several parts lie apart"
 
 
+@pytest.mark.parametrize(
+    ("sizes", "starts"), [((4, 8, 3), {0, 4, 12}), ((3, 4), set()), ((4, 3, 4), set()), ((4, 5), {0, 4})]
+)
+def test_parts_on_a_device_begin_where_its_kernels_expect_it(sizes: tuple[int, ...], starts: set[int]):
+    """At multiples of 16 bytes, whatever its memory is for."""
+    numbers = np.random.default_rng(3)
+    weights = [numbers.normal(size=(n, 6)).astype(np.float32) / 4 for n in sizes]
+
+    def plan(device: str) -> Plan:
+        capture = Capture()
+        x = capture.input("x", (1, 6), F32)
+        layers = [Variable(w, "w", device=device) for w in weights]
+        joined = ops.concat([ops.tanh(ops.linear(x, w)) for w in layers], axis=1)
+        last = Variable(np.ones((2, sum(sizes)), np.float32), "last", device=device)
+        return Plan(capture, [ops.linear(joined, last)], device=device)
+
+    there, here = plan("emulated"), plan("cpu")
+    assert {*there._starts.values()} == starts, str(there)
+    assert len(here._starts) == len(sizes)
+    np.testing.assert_allclose(there(data())[0].numpy(), here(data())[0], rtol=2e-5, atol=1e-6)
+
+
 def test_the_decision_is_explained():
     assert (
         "place concat2_1_2 -> concat2_1: yes, computed where the tensor that joins it lies; saves 40 bytes"

@@ -175,7 +175,7 @@ def _lower(
     if settings.level < 3 or FUSE in disabled:
         return better, make_launches(better, False, False, placement.kernel, prepacked)
     better, stored = materialize.materialize_shared_values(better)
-    better, decisions = fuse(better, apart)
+    better, decisions = fuse(better, apart, placement.alignment)
     if "algebra" not in disabled:
         better = apply_laws(better, settings.reassociate)
     better, layouts = operand_transposes.transpose_recurrence_operands(better)
@@ -183,5 +183,5 @@ def _lower(
     if placement.name == gpu.HOST and WINOGRAD not in disabled:
         better, tiled = winograd.with_winograd(better, prepacked)
     sweeps = placement.sweeps and SWEEP not in disabled
-    made = make_launches(better, True, sweeps, placement.kernel, prepacked)
+    made = make_launches(better, True, sweeps, placement.kernel, prepacked, placement.alignment)
     return better, replace(made, decisions=(*stored, *decisions, *layouts, *tiled, *made.decisions))

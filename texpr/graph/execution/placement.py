@@ -29,6 +29,7 @@ from texpr.runtime.call.kernel_sequence import (
     sweep,
 )
 from texpr.runtime.call.spec import RangeCheck
+from texpr.runtime.gpu.dlpack import ALIGNMENT as VECTOR
 from texpr.runtime.slabs import ALIGNMENT, block
 from texpr.support.errors import CallError
 from texpr.support.late import late
@@ -53,6 +54,8 @@ class Placement(Protocol):
     name: str
     sweeps: bool
     """True if one launch can run a kernel on the elements of many tensors."""
+    alignment: int
+    """Bytes, at multiples of which kernels expect that tensors begin."""
 
     def kernel(
         self, program: Program, sizes: Mapping[Var, int], constants: Set[str] = frozenset()
@@ -107,6 +110,7 @@ class Host:
 
     name = gpu.HOST
     sweeps = True
+    alignment = 1
 
     def kernel(
         self, program: Program, sizes: Mapping[Var, int], constants: Set[str] = frozenset()
@@ -182,6 +186,7 @@ class OnDevice:
     """A device. Kernels are queued on its current stream; calls do not wait for them."""
 
     sweeps = False
+    alignment = VECTOR
 
     def __init__(self, device: gpu.Device) -> None:
         self.device, self.name = device, device.name

@@ -32,9 +32,12 @@ class Part:
     start: int
 
 
-def joined_runs(equations: Sequence[Equation | Invoke]) -> list[Equation]:
+def joined_runs(equations: Sequence[Equation | Invoke], alignment: int = 1) -> list[Equation]:
     """The equations of a tensor in the order of memory, if each defines elements that are neighbours
     there, and there are several; else none.
+
+    Args:
+        alignment: bytes, at multiples of which tensors have to begin.
     """
     found = [
         (start, e) for e in equations if isinstance(e, Equation) and (start := _run_start(e)) is not None
@@ -43,7 +46,7 @@ def joined_runs(equations: Sequence[Equation | Invoke]) -> list[Equation]:
         return []
     end = 0
     for start, e in sorted(found, key=lambda each: each[0]):
-        if start != end:
+        if start != end or start * e.target.dtype.bytes % alignment:
             return []
         end += _instances(e)
     whole = end == prod(shape_of(found[0][1].target))
@@ -67,8 +70,12 @@ def part_of(equation: Equation, name: str) -> tuple[Equation, Equation]:
     return replace(equation, target=target, indices=indices), replace(equation, value=Read(target, indices))
 
 
-def placements(program: Program) -> dict[Tensor, tuple[Part, ...]]:
-    """Tensors that join others, which may be computed in their memory."""
+def placements(program: Program, alignment: int = 1) -> dict[Tensor, tuple[Part, ...]]:
+    """Tensors that join others, which may be computed in their memory.
+
+    Args:
+        alignment: bytes, at multiples of which tensors have to begin.
+    """
     makers: dict[Tensor, list[Equation | Invoke]] = {}
     for e in program.equations:
         for t in e.targets:
@@ -84,7 +91,7 @@ def placements(program: Program) -> dict[Tensor, tuple[Part, ...]]:
     taken = {*program.inputs, *map(root, program.outputs), *program.outputs}
     found: dict[Tensor, tuple[Part, ...]] = {}
     for tensor, equations in makers.items():
-        parts = _copied(equations) if tensor not in taken else []
+        parts = _copied(equations, alignment) if tensor not in taken else []
         roots = {root(p.tensor) for p in parts}
         if parts and len(roots) == len(parts) and roots.isdisjoint(taken) and tensor not in roots:
             found[tensor] = tuple(parts)
@@ -92,11 +99,11 @@ def placements(program: Program) -> dict[Tensor, tuple[Part, ...]]:
     return found
 
 
-def _copied(equations: Sequence[Equation | Invoke]) -> list[Part]:
+def _copied(equations: Sequence[Equation | Invoke], alignment: int) -> list[Part]:
     """The tensors that equations copy one after the other, if they do that alone."""
     parts: list[Part] = []
     start = 0
-    for e in joined_runs(equations):
+    for e in joined_runs(equations, alignment):
         source = whole_source(e)
         if source is None or len(reads(e)) != 1:
             return []

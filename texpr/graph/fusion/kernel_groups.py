@@ -73,11 +73,12 @@ class Group:
         self.__post_init__()
 
 
-def group_equations(program: Program, join: bool) -> tuple[list[Group], list[Decision]]:
+def group_equations(program: Program, join: bool, alignment: int = 1) -> tuple[list[Group], list[Decision]]:
     """The kernels of a program, in no order.
 
     Args:
         join: tensors may share a kernel; else each has its own, those aside that need each other.
+        alignment: bytes, at multiples of which tensors have to begin.
     """
     outputs = set(program.outputs)
     decisions: list[Decision] = []
@@ -87,7 +88,7 @@ def group_equations(program: Program, join: bool) -> tuple[list[Group], list[Dec
         decisions.append(_attention_decision(equations))
     maker: dict[Tensor, Group] = {}
     result: list[Group] = []
-    joins = placements(program) if join else {}
+    joins = placements(program, alignment) if join else {}
     for group in groups:
         if len(group.targets) == 1 and (parts := joins.get(next(iter(group.targets)))) is not None:
             group.joined, group.isolated = parts, True

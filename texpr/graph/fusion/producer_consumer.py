@@ -226,8 +226,8 @@ def _consumed_row_by_row(producer: Equation, readers: Sequence[Equation]) -> boo
 class Fusion:
     """The decisions about a program, made one after the other, and the equations they give."""
 
-    def __init__(self, program: Program, apart: Set[Tensor] = frozenset()) -> None:
-        self.program, self._apart = program, apart
+    def __init__(self, program: Program, apart: Set[Tensor], alignment: int) -> None:
+        self.program, self._apart, self._alignment = program, apart, alignment
         self.decisions: list[Decision] = []
         self._required = {*program.outputs, *program.inputs}
         self._names = {t.name for t in (*self._required, *program.temporaries)}
@@ -346,7 +346,9 @@ class Fusion:
         """
         placed: set[Tensor] = set()
         for tensor in dict.fromkeys(t for e in self._graph.equations for t in e.targets):
-            runs = [] if tensor in self._required else joined_runs(self._graph.makers(tensor))
+            runs = (
+                [] if tensor in self._required else joined_runs(self._graph.makers(tensor), self._alignment)
+            )
             if not any(self._is_stored(e, placed) or self._ends_sum_in_part(e) for e in runs):
                 continue
             for equation in runs:
@@ -528,11 +530,14 @@ def _is_operand(reader: Equation, use: Use) -> bool:
     return is_contraction(reader) and use.inside.op == "sum"
 
 
-def fuse(program: Program, apart: Set[Tensor] = frozenset()) -> tuple[Program, list[Decision]]:
+def fuse(
+    program: Program, apart: Set[Tensor] = frozenset(), alignment: int = 1
+) -> tuple[Program, list[Decision]]:
     """A program with its equations written into others where that pays, and what was decided.
 
     Args:
         apart: tensors whose equations end no reduction.
+        alignment: bytes, at multiples of which tensors have to begin.
     """
-    fusion = Fusion(program, apart)
+    fusion = Fusion(program, apart, alignment)
     return fusion.run(), fusion.decisions

@@ -156,6 +156,7 @@ def make_launches(
     sweep: bool,
     kernel_of: KernelOf = kernel_for,
     constants: Set[Tensor] = frozenset(),
+    alignment: int = 1,
 ) -> Launches:
     """Compile what the outputs of `program` need.
 
@@ -164,8 +165,9 @@ def make_launches(
         join: equations of several tensors may share a kernel.
         sweep: results that are computed alike share a loop.
         constants: inputs that have the same values from run to run.
+        alignment: bytes, at multiples of which tensors have to begin.
     """
-    groups, decisions = group_equations(program, join)
+    groups, decisions = group_equations(program, join, alignment)
     groups, sweeps = merge_elementwise(groups, set(program.outputs)) if sweep else (groups, [])
     groups = order_groups(groups)
     needed, constants = _needed(groups, program), set(constants)
