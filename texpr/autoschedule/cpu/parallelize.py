@@ -39,6 +39,7 @@ def parallelize(builder: ScheduleBuilder, group: Group) -> None:
         or not loops
     ):
         return
+    loops = [n for n in loops if longest(builder, n) > 1] or loops
     first = longest(builder, loops[0])
     per_iteration = max(1, group.work // max(1, first))
     if per_iteration < CPU_COSTS.chunk_work // 16 and len(loops) == 1:

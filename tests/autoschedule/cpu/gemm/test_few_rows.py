@@ -132,3 +132,14 @@ def test_results(shape: tuple[int, int, int], machine: Machine, dtype: str):
         for s in ((m, k), (k, n))
     )
     np.testing.assert_array_equal(schedule.compile()(A, B), A @ B)
+
+
+@pytest.mark.parametrize("columns", [40, 41, 46, 47])
+def test_lanes_that_are_less_than_a_tile_are_filled_up(columns: int):
+    """What is left over of no tile had loops without registers for its sums."""
+    text = "op f(A: f32[M, K], B: f32[N, K]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[j, k]) }"
+    s = tx.schedule(tx.op(text), M=128, N=columns, K=400)
+    steps = auto(s.kernel, replace(WIDE, cores=1))[0]
+    assert 'split("C.j", 48, tail="pad")' in map(str, steps)
+    a, b = (np.random.default_rng(k).normal(size=(n, 400)).astype("f4") for k, n in enumerate((128, columns)))
+    np.testing.assert_allclose(s.auto().compile()(a, b), a @ b.T, rtol=1e-4, atol=1e-4)

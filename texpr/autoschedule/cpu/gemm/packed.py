@@ -261,7 +261,7 @@ def _cut_rows(
 
 def _lane_tail(builder: ScheduleBuilder, c: Contraction) -> str:
     """Tail of the split over lanes. A small remainder beside many tiles is padded with zeros, so
-    that there is one kind of tile. So is a remainder in parts of registers, if these are more than
+    that there is one kind of tile. So are lanes that are less than a tile, and a remainder in parts of registers, if these are more than
     a tile has and constants take registers too, or there are not so many for as many rows.
     """
     if builder.machine.scalable_bytes:
@@ -274,7 +274,7 @@ def _lane_tail(builder: ScheduleBuilder, c: Contraction) -> str:
     )
     ragged = few and size > c.width and registers > c.width // lanes
     filled = lane_waste(c.vector_loop, c.width) <= size // GEMM_COSTS.filled_tiles
-    return "pad" if ragged or filled else "peel"
+    return "pad" if ragged or filled or size < c.width else "peel"
 
 
 def _tiles_of_lane_block(builder: ScheduleBuilder, c: Contraction, tiles: int) -> int:
