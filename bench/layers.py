@@ -76,6 +76,30 @@ def _convolution(
     )
 
 
+def _ended(c: int, side: int, k: int, r: int, stride: int = 1) -> Layer:
+    """A convolution of one image with bias and ReLU."""
+    layer = _convolution(1, c, side, k, r, stride)
+    pad = (r - 1) // 2
+    constants = {"SH": stride, "SW": stride, "PH": pad, "PW": pad}
+    return replace(
+        layer,
+        name=f"conv, bias, relu, {c}x{side} to {k}, {r}x{r}, stride {stride}",
+        shapes=(*layer.shapes, (k,)),
+        texpr=lambda ops, x, w, b: ops.relu(ops.conv2d(x, w, b, **constants)),
+        torch=lambda f, x, w, b: f.relu(f.conv2d(x, w, b, stride=stride, padding=pad)),
+    )
+
+
+def _linear(rows: int, inner: int, features: int) -> Layer:
+    return Layer(
+        f"linear {rows}x{inner} to {features}",
+        ((rows, inner), (features, inner), (features,)),
+        lambda ops, x, w, b: ops.linear(x, w, b),
+        lambda f, x, w, b: f.linear(x, w, b),
+        2 * rows * inner * features,
+    )
+
+
 def _module(n: int, c: int, side: int, k: int, r: int, count: int = 1) -> Layer:
     """The same as a module, or as several one behind the other."""
     layer = _convolution(n, c, side, k, r)
@@ -166,6 +190,11 @@ LAYERS = (
     _convolution(1, 3, 224, 32, 3, 2),
     _convolution(1, 3, 224, 64, 7, 2),
     _convolution(1, 3, 112, 64, 3),
+    _ended(3, 299, 32, 3, 2),
+    _ended(3, 224, 24, 3, 2),
+    _ended(3, 448, 64, 3, 2),
+    _linear(128, 400, 40),
+    _linear(128, 512, 64),
     _convolution(1, 8, 112, 64, 3),
     _convolution(4, 32, 96, 32, 5, dilation=2),
     _convolution(1, 128, 28, 128, 3),
