@@ -232,3 +232,58 @@ def test_runs_of_memory(shape: list[int], lengths: list[int], draw: st.DataObjec
     runs = joined_runs(equations)
     assert bool(runs) is all(n == 1 for n in shape[:axis])
     assert [whole_source(e) for e in runs] == [*program.inputs[: len(runs)]]
+
+
+STEPS = st.sampled_from(["dense", "join", "join", "map", "scan", "split", "turn"])
+
+
+def drawn(draw: st.DataObject, x: Symbolic, variables: list[Variable]) -> list[Symbolic]:
+    """Rows of one element each, each computed from those before."""
+
+    def layer(y: Symbolic) -> Symbolic:
+        w = RANDOM.normal(size=(draw.draw(st.integers(1, 5)), int(y.shape[1]))).astype(np.float32) / 2
+        variables.append(Variable(w, "w"))
+        return ops.tanh(ops.linear(y, variables[-1]))
+
+    rows = [x]
+    for step in draw.draw(st.lists(STEPS, min_size=2, max_size=6)):
+        y = draw.draw(st.sampled_from(rows))
+        length = int(y.shape[1])
+        if step == "join":
+            others = [draw.draw(st.sampled_from(rows)), layer(y), layer(rows[-1])]
+            parts = [y, *others[: draw.draw(st.integers(1, 3))]]
+            rows.append(ops.concat(draw.draw(st.permutations(parts)), axis=1))
+        elif step == "split":
+            at = draw.draw(st.integers(0, length - 1))
+            rows.append(ops.concat([y[:, at:], y[:, :at]], axis=1) if at else y * 3.0)
+        else:
+            made = {
+                "dense": layer,
+                "map": ops.sin,
+                "scan": lambda t: t.cumsum(1),
+                "turn": lambda t: t.flip(1),
+            }
+            rows.append(made[step](y))
+    return rows[1:]
+
+
+@given(st.data(), st.booleans())
+@examples(25)
+def test_random_programs_give_what_copies_give(draw: st.DataObject, assigns: bool):
+    capture, variables = Capture(), []
+    x = capture.input("x", (1, 4), F32)
+    rows = drawn(draw, x, variables)
+    results = draw.draw(st.lists(st.sampled_from(rows), min_size=1, max_size=2))
+    results = [draw.draw(st.sampled_from([ops.exp, lambda t: t.permute(1, 0)]))(r) for r in results]
+    state = Variable(np.ones((1, int(rows[-1].shape[1])), np.float32), "state")
+    if assigns:
+        capture.assign(state, capture.variable(state) * 0.5 + rows[-1])
+    results = [capture.own_result(r) for r in results]
+    given = np.random.default_rng(2).normal(size=(1, 4)).astype(np.float32)
+    found = []
+    for options in ({"opt": 1}, {}, {"prepack": True}):
+        state.data = np.ones(state.shape, np.float32)
+        plan = Plan(capture, results, **options)  # type: ignore[arg-type]
+        found.append([*plan(given), state.numpy().copy()])
+    for one, other in zip([*found[0], *found[0]], [*found[1], *found[2]]):
+        np.testing.assert_allclose(other, one, rtol=1e-3, atol=1e-4)
