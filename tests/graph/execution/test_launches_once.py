@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import texpr as tx
+from tests.graph.execution.renewal import expected, network
 from texpr import nn
 from texpr.graph.execution.runner import Runner
 from texpr.graph.report.profile import profile
@@ -25,18 +26,6 @@ class Net(nn.Module):
 
     def forward(self, x):
         return self.gru(x)[0]
-
-
-def network() -> Net:
-    nn.manual_seed(0)
-    return Net().eval()
-
-
-def expected(net: Net) -> np.ndarray:
-    """Result of a new network with these weights."""
-    other = Net().eval()
-    other.load_state_dict(net.state_dict())
-    return other(X)
 
 
 def runner(net: Net) -> Runner:
@@ -63,19 +52,19 @@ def trained(net: Net) -> None:
 
 @pytest.mark.parametrize("change", [assigned, written, trained])
 def test_outputs_are_made_anew_when_a_weight_changes(change: Callable[[Net], None]):
-    net = network()
+    net = network(Net)
     first = net(X)
     np.testing.assert_array_equal(net(X), first)
     change(net)
     after = net(X)
-    np.testing.assert_array_equal(after, expected(net))
+    np.testing.assert_array_equal(after, expected(net, X))
     assert not np.array_equal(after, first)
     np.testing.assert_array_equal(net(X), after)
 
 
 def test_later_calls_use_the_outputs():
     """Where they are spoilt, results are."""
-    net = network()
+    net = network(Net)
     before = net(X)
     kept = runner(net)._memory.prepacked
     (launch,) = kept.once
@@ -86,28 +75,28 @@ def test_later_calls_use_the_outputs():
 
 
 def test_an_array_that_somebody_holds_may_change_at_any_time():
-    net = network()
+    net = network(Net)
     held = net.gru.weight_hh_l0.data
     for factor in (2, 3, 5):
         held *= factor
-        np.testing.assert_array_equal(net(X), expected(net))
+        np.testing.assert_array_equal(net(X), expected(net, X))
 
 
 def test_calls_that_are_watched_and_strided_arguments():
-    net = network()
+    net = network(Net)
     with profile():
         watched = net(X)
     np.testing.assert_array_equal(net(X), watched)
     strided = np.ascontiguousarray(X.transpose(2, 0, 1)).transpose(1, 2, 0)
-    np.testing.assert_array_equal(network()(strided), watched)
+    np.testing.assert_array_equal(network(Net)(strided), watched)
 
 
 def test_training_and_functions_keep_nothing():
-    net = network().train()
+    net = network(Net).train()
     net(X)
     assert not runner(net)._memory.prepacked.once
     with tx.options(disable="prepack"):
-        other = network()
+        other = network(Net)
         other(X)
     assert not runner(other)._memory.prepacked.once
 

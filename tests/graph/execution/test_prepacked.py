@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import texpr as tx
+from tests.graph.execution.renewal import expected, network
 from texpr import nn
 from texpr.compiler.kernels.prepacking import with_prepacking
 from texpr.compiler.pass_pipeline import prepared
@@ -33,18 +34,6 @@ class Net(nn.Module):
 
     def forward(self, x):
         return self.last(self.first(x).relu().mean((2, 3)))
-
-
-def network() -> Net:
-    nn.manual_seed(0)
-    return Net().eval()
-
-
-def expected(net: Net) -> np.ndarray:
-    """What a new network with these weights computes."""
-    other = Net().eval()
-    other.load_state_dict(net.state_dict())
-    return other(X)
 
 
 def runner(name: str = "Net") -> Runner:
@@ -90,19 +79,19 @@ CHANGES: dict[str, Callable[[Net], object]] = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_copies_are_made_anew_when_a_weight_changes(change: str):
-    net = network()
+    net = network(Net)
     first = net(X)
     np.testing.assert_array_equal(net(X), first)
     CHANGES[change](net)
     net.eval()
     after = net(X)
-    np.testing.assert_array_equal(after, expected(net))
+    np.testing.assert_array_equal(after, expected(net, X))
     assert not np.array_equal(after, first)
     np.testing.assert_array_equal(net(X), after)
 
 
 def test_an_array_of_a_weight_that_somebody_holds_may_change_at_any_time():
-    net, other = network(), network()
+    net, other = network(Net), network(Net)
     held = net.first.weight.data
     net(X)
     for factor in (2, 3, 5):
@@ -113,7 +102,7 @@ def test_an_array_of_a_weight_that_somebody_holds_may_change_at_any_time():
 
 def test_a_call_while_a_weight_is_written_does_not_keep_what_was_there(monkeypatch):
     """Where another thread calls the network between the announcement and the change."""
-    net, other = network(), network()
+    net, other = network(Net), network(Net)
     net(X)
     changes = Variable.changes
 
@@ -128,7 +117,7 @@ def test_a_call_while_a_weight_is_written_does_not_keep_what_was_there(monkeypat
 
 
 def test_a_call_while_a_step_changes_weights_does_not_keep_what_was_there(monkeypatch):
-    net = network()
+    net = network(Net)
     net(X)
     optimizer = nn.optim.SGD(net.parameters(), lr=0.5)
     net(tx.tensor(X)).square().mean().backward()
@@ -141,12 +130,12 @@ def test_a_call_while_a_step_changes_weights_does_not_keep_what_was_there(monkey
     monkeypatch.setattr(runners, "announce_changes", called_meanwhile)
     optimizer.step()
     monkeypatch.undo()
-    np.testing.assert_array_equal(net(X), expected(net))
+    np.testing.assert_array_equal(net(X), expected(net, X))
 
 
 def test_an_array_that_is_handed_out_while_copies_are_looked_at():
     """By another thread, just when all weights were seen to be nobody's."""
-    net, other = network(), network()
+    net, other = network(Net), network(Net)
     net(X)
     weight, handed = net.first.weight, []
     weight.data = other.first.weight.data = np.zeros_like(weight.held())
@@ -165,7 +154,7 @@ def test_an_array_that_is_handed_out_while_copies_are_looked_at():
 
 
 def test_an_array_that_a_hook_has():
-    net, other, handed = network(), network(), []
+    net, other, handed = network(Net), network(Net), []
     net.first.register_forward_hook(lambda module, inputs, outputs: handed.append(module.weight.data))
     net(X)
     handed[0][...] = 1
@@ -175,7 +164,7 @@ def test_an_array_that_a_hook_has():
 
 @pytest.mark.parametrize("how", ("copied", "handed over"))
 def test_copies_of_weights_have_memory_of_their_own(how: str):
-    net = network()
+    net = network(Net)
     before, buffers = net(X), list[pickle.PickleBuffer]()
     if how == "copied":
         other = copy.copy(net.first.weight)
@@ -188,7 +177,7 @@ def test_copies_of_weights_have_memory_of_their_own(how: str):
 
 
 def test_an_optimizer_changes_weights_between_calls():
-    net = network()
+    net = network(Net)
     optimizer = nn.optim.SGD(net.parameters(), lr=0.5)
     for _ in range(3):
         before = net(X)
@@ -197,12 +186,12 @@ def test_an_optimizer_changes_weights_between_calls():
         optimizer.step()
         after = net(X)
         assert not np.array_equal(after, before)
-        np.testing.assert_array_equal(after, expected(net))
+        np.testing.assert_array_equal(after, expected(net, X))
 
 
 def test_later_calls_use_the_copies():
     """Where they are spoilt, results are; they are made once."""
-    net = network()
+    net = network(Net)
     net(X)
     kept = runner()._memory.prepacked
     done = [a for a in kept.arrays.values() if a is not None and a.nbytes == 64 and a[0] == 1]
@@ -217,7 +206,7 @@ def test_later_calls_use_the_copies():
 
 
 def test_copies_can_be_left_out():
-    plain, packed = network(), network()
+    plain, packed = network(Net), network(Net)
     with tx.options(disable="prepack"):
         found = plain(X)
     np.testing.assert_allclose(found, packed(X), 1e-5, 1e-6)
@@ -232,15 +221,15 @@ def _runners(net: Net) -> list[Runner]:
 
 
 def test_networks_with_other_weights_share_kernels_and_no_copies():
-    first, second = network(), network()
+    first, second = network(Net), network(Net)
     second.load_state_dict({k: v + 1 for k, v in first.state_dict().items()})
     for _ in range(2):
-        np.testing.assert_array_equal(first(X), expected(first))
-        np.testing.assert_array_equal(second(X), expected(second))
+        np.testing.assert_array_equal(first(X), expected(first, X))
+        np.testing.assert_array_equal(second(X), expected(second, X))
 
 
 def test_training_keeps_no_copies():
-    net = network().train()
+    net = network(Net).train()
     net(X)
     assert not [
         r
@@ -253,13 +242,13 @@ def test_training_keeps_no_copies():
 
 
 def test_pickled_networks_have_copies_of_their_own():
-    net = network()
+    net = network(Net)
     net(X)
     _ = net.first.weight.data
     other = pickle.loads(pickle.dumps(net))
     assert not other.first.weight.exposed
     written(net.first.weight.data)
-    np.testing.assert_array_equal(other(X), expected(other))
+    np.testing.assert_array_equal(other(X), expected(other, X))
 
 
 PRODUCT = tx.op(

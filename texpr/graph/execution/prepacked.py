@@ -36,8 +36,8 @@ class Prepacked:
         placement: Placement,
         launches: Sequence[Launch],
         variables: Mapping[Variable, Tensor],
-        results: Collection[Tensor] = (),
-        views: Mapping[Tensor, Tensor] = {},  # noqa: B006
+        results: Collection[Tensor],
+        views: Mapping[Tensor, Tensor],
     ) -> None:
         """Allocate.
 

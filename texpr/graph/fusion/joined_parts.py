@@ -44,13 +44,14 @@ def joined_runs(equations: Sequence[Equation | Invoke], alignment: int = 1) -> l
     ]
     if len(found) < 2 or len(found) != len(equations):
         return []
+    found.sort(key=lambda each: each[0])
     end = 0
-    for start, e in sorted(found, key=lambda each: each[0]):
+    for start, e in found:
         if start != end or start * e.target.dtype.bytes % alignment:
             return []
         end += _instances(e)
     whole = end == prod(shape_of(found[0][1].target))
-    return [e for _, e in sorted(found, key=lambda each: each[0])] if whole else []
+    return [e for _, e in found] if whole else []
 
 
 def whole_source(equation: Equation) -> Tensor | None:

@@ -3,9 +3,10 @@ each a kernel.
 
 Five kinds, in this order. A tensor that is computed element by element is computed where it is read
 (`inline`). A tensor in parts, such as the gradient of a pooling, ends with what is done to it, part
-by part (`parts`). Parts of a tensor that joins others are computed where it has them (`place`). A reduction ends with what is done to its result (`epilogue`). Equations over the
-same elements, over the same rows, or of one attention (`attention`), share a kernel (`together`),
-whose schedule `auto()` then chooses. What is dear, and wanted several times by the kernel of its
+by part (`parts`). Parts of a tensor that joins others are computed where it has them (`place`). A
+reduction ends with what is done to its result (`epilogue`). Equations over the same elements, over
+the same rows, or of one attention (`attention`), share a kernel (`together`), whose schedule
+`auto()` then chooses. What is dear, and wanted several times by the kernel of its
 rows, is not computed where it is read. Each is judged by the cost model here, and the judgement is
 kept to be read (`Decision`).
 """

@@ -51,7 +51,7 @@ class ConvolutionCosts(CostModel):
     """Terms outside of the input that are worth copies of loops for the edges."""
     # epilogue
     epilogue_row_l2_fraction: int = tuned(
-        2, "part of L2", "bench/layers.py, convs of 3 channels", "Zen 4, 2026-11-30"
+        2, "part of L2", "rows `conv, bias` of `bench.layers`", "Zen 4, 2026-11-30"
     )
     """One part of so many of L2: a row of positions that fills more is collected tile by tile."""
     # register_tiling

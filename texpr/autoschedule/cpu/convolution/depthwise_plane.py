@@ -4,7 +4,8 @@ around it, such as zeros.
 For rows of fewer elements than a vector, and for large windows over rows of a few vectors. Rows are
 filled up to whole vectors; what a plane gives beyond its edges is written into the copy, which
 stays in the first cache, and no load needs a condition. Where its rows are few, they are written
-out: their conditions are known then. For steps of two it has even columns apart from odd ones. A tile is as many rows as have registers. Sums keep their order.
+out: their conditions are known then. For steps of two it has even columns apart from odd ones. A
+tile is as many rows as have registers. Sums keep their order.
 """
 
 from __future__ import annotations

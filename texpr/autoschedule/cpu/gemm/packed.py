@@ -261,8 +261,9 @@ def _cut_rows(
 
 def _lane_tail(builder: ScheduleBuilder, c: Contraction) -> str:
     """Tail of the split over lanes. A small remainder beside many tiles is padded with zeros, so
-    that there is one kind of tile. So are lanes that are less than a tile, and a remainder in parts of registers, if these are more than
-    a tile has and constants take registers too, or there are not so many for as many rows.
+    that there is one kind of tile. So are lanes that are less than a tile, and a remainder in parts
+    of registers, if these are more than a tile has and constants take registers too, or there are
+    not so many for as many rows.
     """
     if builder.machine.scalable_bytes:
         return "clip"
