@@ -20,7 +20,7 @@ from texpr.graph import Capture, Plan
 from texpr.graph.fusion import winograd
 from texpr.graph.fusion.cook_toom import POINTS, interpolated
 from texpr.graph.fusion.winograd import cost, moved_bytes, plain_cost, with_winograd
-from texpr.graph.fusion.winograd_operators import Tiling
+from texpr.graph.fusion.winograd_operators import Tiling, output_operator
 from texpr.graph.passes.flatten_calls import shape_of
 from texpr.ir.dtypes import F32, F64, DType
 from texpr.ir.interpreter.tensor import interpret
@@ -303,6 +303,12 @@ def test_costs_count_products_and_bytes():
     assert plain_cost(TILING) > 1.5 * cost(TILING)
     few = replace(TILING, images=1, height=4, width=4, rows=4, columns=4)
     assert cost(few) > plain_cost(few)
+
+
+@pytest.mark.parametrize("rows, count", [(56, 8), (55, 12), (3, 8), (2, 8)])
+def test_rows_of_tiles_share_equations(rows: int, count: int):
+    """Four that begin, and one for each column of rows that are of equally many tiles."""
+    assert len(output_operator(replace(TILING, rows=rows)).program().equations) == count
 
 
 @pytest.mark.parametrize("spare, count", [(0, 1), (-1, 0)])

@@ -128,17 +128,17 @@ def product_operator(t: Tiling) -> Op:
 
 
 def output_operator(t: Tiling) -> Op:
-    """`Y = A' M A` of each tile."""
+    """`Y = A' M A` of each tile. Rows of a tile are a loop: equations take long to compile, and the
+    factors of one hold for all rows of as many tiles.
+    """
     n, m, a = t.window, t.outputs, transforms(t.outputs, t.taps).output
     rows = [f"S[{p}, b, k, t] = " + _combination(a[p], lambda i: f"M[{i}, b, k, t]") for p in range(m)]
-    phases = [
-        (p, q) for p in range(m) for q in range(m) if min(_parts(t.rows, p, m), _parts(t.columns, q, m))
-    ]
     columns = [
-        f"Y[n, k, {m}*y + {p}, {m}*x + {q}] = "
-        + _combination(a[q], lambda j, p=p: f"S[{p}, {j}, k, {t.place}]")
-        + f"  for n in 0..{t.images}, y in 0..{_parts(t.rows, p, m)}, x in 0..{_parts(t.columns, q, m)}"
-        for p, q in phases
+        f"Y[n, k, {m}*y + p, {m}*x + {q}] = "
+        + _combination(a[q], lambda j: f"S[p, {j}, k, {t.place}]")
+        + f"  for n in 0..{t.images}, y in 0..{parts}, p in {first}..{last}, x in 0..{_parts(t.columns, q, m)}"
+        for first, last, parts in _phases(t.rows, m)
+        for q in range(min(m, t.columns))
     ]
     return written(
         f"op winograd_output(M: f32[{n}, {n}, {t.panels * t.panel}, {t.tiles}])\n"
@@ -150,6 +150,13 @@ def output_operator(t: Tiling) -> Op:
 def _parts(extent: int, phase: int, step: int) -> int:
     """Elements at `phase`, `phase + step` and so on below `extent`."""
     return max(0, -(-(extent - phase) // step))
+
+
+def _phases(extent: int, step: int) -> list[tuple[int, int, int]]:
+    """Ranges of phases with equally many elements, and that number, which is not 0."""
+    few, more = divmod(extent, step)
+    found = (0, more, few + 1), (more, step, few)
+    return [(first, last, n) for first, last, n in found if first < last and n]
 
 
 def _lines(*equations: Sequence[str]) -> str:
