@@ -13,7 +13,13 @@ import texpr.onnx.operators  # noqa: F401  fills the table
 from texpr.graph import Capture, Symbolic, active_capture
 from texpr.graph.lazy import Tensor
 from texpr.ir.dtypes import DType, int_range, numpy_dtype, readable, stored
+from texpr.graph.execution.plan_records import Origin
 from texpr.nn import Buffer, Module, Parameter, init
+from texpr.nn.core.compiled_call import CompiledCall
+from texpr.nn.core.hooks import is_watched
+from texpr.nn.core.inputs import NetworkInput
+from texpr.nn.core.pytree import Skeleton
+from texpr.onnx import program_origins
 from texpr.onnx.constant_weights import with_initializers
 from texpr.onnx.converters import draws, find
 from texpr.onnx.element_types import FROM_ONNX
@@ -205,6 +211,50 @@ class OnnxModel(Module):
         found = iter(evaluated(capture, [r for r in _flat(results) if isinstance(r, Symbolic)]))
         arrays = [_array(r, found) for r in results]
         return arrays[0] if len(arrays) == 1 else tuple(arrays)
+
+    def _compiled_call(
+        self,
+        given: Sequence[NetworkInput],
+        places: tuple[int, ...],
+        nesting: Skeleton,
+        origin: Origin | None = None,
+    ) -> CompiledCall:
+        """The call, from disk where another process made it: no node is converted then."""
+        origin = self._origin(given, places, nesting)
+        if origin is None:
+            return super()._compiled_call(given, places, nesting)
+        found = CompiledCall.found(origin)
+        if found is not None:
+            return found
+        program_origins.raise_known_need(origin)
+        try:
+            return super()._compiled_call(given, places, nesting, origin)
+        except NeedsValue as need:
+            program_origins.keep_need(origin, need)
+            raise
+
+    def _origin(
+        self, given: Sequence[NetworkInput], places: tuple[int, ...], nesting: Skeleton
+    ) -> Origin | None:
+        """Everything that a program of the model comes from; None where that cannot be said, or the
+        program may change variables.
+        """
+        if type(self) is not OnnxModel or self.training or self._seeds or is_watched(self):
+            return None
+        variables = {**self._parameters, **self._buffers}
+        declared = [f"{i.name!r} {i.narrow} {i}" for i in self._declared]
+        try:
+            parts = (
+                program_origins.of_model(self._proto, declared, self._constants),
+                program_origins.of_variables(self._parameters),
+                program_origins.of_variables(self._buffers),
+                program_origins.of_arguments([g.spec for g in given], places, nesting),
+                *sorted(self._static),
+                *sorted(self._decisive),
+            )
+        except program_origins.Unsaid:
+            return None
+        return Origin(repr(parts), variables)
 
     def _input_dtype(self) -> None:
         """Inputs have the dtypes that the model declares."""

@@ -115,6 +115,7 @@ class NeedsValue(CallError):
 
     Attributes:
         inputs, parameters: their names.
+        what: what depends on them, in words.
     """
 
     def __init__(self, inputs: Sequence[str], parameters: Sequence[str], what: str) -> None:
@@ -125,7 +126,7 @@ class NeedsValue(CallError):
             code="value",
             help="call the model on arrays, outside of programs that are captured" if names else "",
         )
-        self.inputs, self.parameters = tuple(inputs), tuple(parameters)
+        self.inputs, self.parameters, self.what = tuple(inputs), tuple(parameters), what
 
 
 def numbered(values: Sequence[Any]) -> tuple[list[Any], np.ndarray]:

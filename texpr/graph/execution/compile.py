@@ -75,6 +75,20 @@ class Settings:
         return self.level >= 1 and IN_PLACE not in self.disabled
 
 
+@frozen
+class Compiled:
+    """Kernels of a captured program.
+
+    Attributes:
+        key: of the plan in the disk cache; empty where it is not there.
+        program: gives the program after all passes.
+    """
+
+    key: str
+    program: plan_cache.ProgramOf
+    launches: Launches
+
+
 def compile_program(
     program: Program,
     constants: Mapping[Tensor, np.ndarray],
@@ -82,7 +96,7 @@ def compile_program(
     settings: Settings,
     prepacked: Set[Tensor] = frozenset(),
     apart: Set[Tensor] = frozenset(),
-) -> tuple[plan_cache.ProgramOf, Launches]:
+) -> Compiled:
     """The program after all passes, and its kernels, made now or found on disk.
 
     Args:
@@ -103,16 +117,16 @@ def compile_program(
         [t in apart for t in program.outputs],
     )
     key = plan_cache.key_of(program, constants, chosen)
-    found = plan_cache.find(key, program, placement.kernel) if key else None
+    found = plan_cache.find(key, plan_cache.known_tensors(program), placement.kernel) if key else None
     large = len(program.equations) >= (LARGE_NETWORK if prepacked else LARGE)
     if found is None and key and large and placement.name == gpu.HOST and parallel_compile.hands_over():
         found = _lower_in_worker(key, program, placement, settings, prepacked, apart)
     if found is not None:
-        return found
+        return Compiled(key, *found)
     better, launches = _lower(program, constants, placement, settings, prepacked, apart)
     if key:
         plan_cache.keep(key, program, better, launches)
-    return lambda: better, launches
+    return Compiled(key, lambda: better, launches)
 
 
 def _lower_in_worker(
@@ -136,7 +150,7 @@ def _lower_in_worker(
         )
     except (Error, AssertionError, OSError):
         return None
-    return plan_cache.find(key, program, placement.kernel)
+    return plan_cache.find(key, plan_cache.known_tensors(program), placement.kernel)
 
 
 def lower_here(

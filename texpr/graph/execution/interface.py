@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 
 import numpy as np
@@ -21,7 +21,8 @@ class Interface:
     """Inputs that callers and variables give a program, and its results and updates.
 
     Attributes:
-        program: as it was captured.
+        name: of the program.
+        captured: gives the program as it was captured.
         data: inputs that are given at every run.
         variables: each with the input that is its value before a run.
         constants: inputs with their values.
@@ -31,7 +32,8 @@ class Interface:
         sent: what leaves the program in groups while it runs.
     """
 
-    program: Program
+    name: str
+    captured: Callable[[], Program]
     data: tuple[Tensor, ...]
     variables: Mapping[Variable, Tensor]
     constants: Mapping[Tensor, np.ndarray]
@@ -52,7 +54,8 @@ class Interface:
         first, last = len(capture.inputs), len(capture.inputs) + len(capture.variables)
         rows = map(capture.rows.get, (*capture.inputs, *capture.variables.values(), *capture.constants))
         return Interface(
-            program,
+            program.name,
+            lambda: program,
             program.inputs[:first],
             dict(zip(capture.variables, program.inputs[first:last])),
             dict(zip(program.inputs[last:], capture.constants.values())),

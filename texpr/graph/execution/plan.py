@@ -13,16 +13,19 @@ from texpr import aot
 from texpr.graph.capture.capture import Capture
 from texpr.graph.capture.symbolic import Symbolic
 from texpr.graph.capture.variable import Variable
-from texpr.graph.execution.compile import Settings, compile_program
+from texpr.graph.execution import plan_records
+from texpr.graph.execution.compile import Compiled, Settings, compile_program
 from texpr.graph.execution.in_place_updates import LaunchOrder, order_in_place_updates
 from texpr.graph.execution.interface import Interface
 from texpr.graph.execution.memory import Memory
 from texpr.graph.execution.parcels import Arrival, Parcel, events, soonest
-from texpr.graph.execution.placement import choose_placement, to_host
+from texpr.graph.execution.placement import Placement, choose_placement, to_host
+from texpr.graph.execution.plan_records import Origin
 from texpr.graph.execution.runner import Runner
 from texpr.graph.lowering.launch_sequence import Launches
 from texpr.graph.report.plan_report import PlanReport
 from texpr.graph.report.timing import Timing
+from texpr.ir.dtypes import DType
 from texpr.ir.expr import Tensor
 from texpr.ir.tensor import Program
 from texpr.ir.verifier.program import verify_program
@@ -61,8 +64,9 @@ class Plan(PlanReport):
         opt, disable, reassociate: in the place of the options of these names (`tx.options`).
         parcels: further results, which leave while the program runs (`Parcel`).
         arrivals: variables whose values come while it runs (`Arrival`).
+        origin: what the program was captured from: `found` gives the plan by that in other processes,
+            with the `note`.
     Attributes:
-        captured: the program as it was captured.
         launches: the kernels of one run, in order.
         decisions: what was fused and what not, and why.
         views: tensors that are other tensors' memory.
@@ -87,47 +91,82 @@ class Plan(PlanReport):
         prepack: bool = False,
         parcels: Sequence[Parcel] = (),
         arrivals: Sequence[Arrival] = (),
+        origin: Origin | None = None,
+        note: str = "",
     ) -> None:
-        self.placement = choose_placement(device, capture.variables, capture.updates)
-        if (parcels or arrivals) and self.placement.name != gpu.HOST:
+        placement = choose_placement(device, capture.variables, capture.updates)
+        if (parcels or arrivals) and placement.name != gpu.HOST:
             raise CallError(
-                f"the program runs on {self.placement.name}, and values leave and come on the CPU alone",
+                f"the program runs on {placement.name}, and values leave and come on the CPU alone",
                 code="device",
                 help='move the model first: model.to("cpu")',
             )
-        self._interface = interface = Interface.of(capture, results, parcels)
-        self.captured = interface.program
+        interface = Interface.of(capture, results, parcels)
         if current().verify:
-            verify_program(self.captured)
+            verify_program(interface.captured())
         settings = Settings.of(opt, disable, reassociate)
         with uncollected():
-            self._program, made = compile_program(
-                self.captured,
+            compiled = compile_program(
+                interface.captured(),
                 interface.constants,
-                self.placement,
+                placement,
                 settings,
                 interface.unchanged if prepack else set(),
                 # Whoever computes activations twice wants memory more than time: gradients wait in
                 # what activations leave, and variables change where they lie, without second arrays.
                 set(interface.updates.values()) if capture.regions else set(),
             )
+        if origin is not None and placement.name == gpu.HOST and not capture.regions:
+            plan_records.keep(origin, settings, interface, compiled.key, note)
+        self._complete(placement, interface, settings, compiled, arrivals)
+
+    @classmethod
+    def found(cls, origin: Origin) -> tuple[Plan, str] | None:
+        """The plan that was kept for an origin with the options of now, and the note that was kept with
+        it; None where there is none on this machine.
+        """
+        settings, placement = Settings.of(None, None, None), choose_placement(None, origin.variables.values(), ())
+        with uncollected():
+            record = plan_records.find(origin, settings) if placement.name == gpu.HOST else None
+        if record is None:
+            return None
+        plan = cls.__new__(cls)
+        plan._complete(placement, record.interface, settings, record.compiled)
+        return plan, record.note
+
+    def _complete(
+        self,
+        placement: Placement,
+        interface: Interface,
+        settings: Settings,
+        compiled: Compiled,
+        arrivals: Sequence[Arrival] = (),
+    ) -> None:
+        """Memory, and what runs the kernels."""
+        self.placement, self._interface, self._compiled = placement, interface, compiled
+        made = compiled.launches
         self.views, self._starts = made.views, made.starts
         with uncollected():  # kernels are compiled to know what they may write over
             order = self._ordered(made, settings)
             self.launches, self.decisions = order.all, (*made.decisions, *order.decisions)
             arrays = {t: a for p, tensors in interface.sent.items() for t, a in zip(tensors, p.arrays)}
             self._memory = Memory(
-                self.placement, interface, made.views, order, settings.in_place, arrays, made.starts
+                placement, interface, made.views, order, settings.in_place, arrays, made.starts
             )
         self.arena = self._memory.arena
         awaited = {a: [interface.variables[v] for v in a.variables] for a in arrivals}
         self.events = between = events(order.first, interface.sent, awaited, self._memory.root)
-        self.runner = Runner(self.placement, interface, order, self._memory, between)
+        self.runner = Runner(placement, interface, order, self._memory, between)
+
+    @once
+    def captured(self) -> Program:
+        """The program as it was captured."""
+        return self._interface.captured()
 
     @once
     def program(self) -> Program:
         """The captured program after all passes: what the kernels compute."""
-        return self._program()
+        return self._compiled.program()
 
     def _ordered(self, made: Launches, settings: Settings) -> LaunchOrder:
         """The launches in order: what is sent first is computed first, and what updates variables
@@ -156,6 +195,11 @@ class Plan(PlanReport):
         """
         found = self.runner.served(arrays)
         return self.runner.call(arrays) if found is None else found
+
+    @property
+    def result_dtypes(self) -> tuple[DType, ...]:
+        """The dtypes of the results."""
+        return tuple(t.dtype for t in self._interface.results)
 
     @property
     def inputs(self) -> tuple[Any, ...]:
@@ -248,7 +292,7 @@ class Plan(PlanReport):
                 code="save",
                 help='move the model first: model.to("cpu")',
             )
-        library = c_library.export(self._exported(name or self.captured.name), target, weights)
+        library = c_library.export(self._exported(name or self._interface.name), target, weights)
         aot.save(path, library.artifact, library.function, header, library.weights)
 
     def _exported(self, name: str) -> c_library.Exported:

@@ -74,7 +74,7 @@ class Runner:
     ) -> None:
         self._placement, self._interface, self._order, self._memory = placement, interface, order, memory
         self._events = events
-        self._launches, self._name = order.all, interface.program.name
+        self._launches, self._name = order.all, interface.name
         self._variables, self._updates = tuple(interface.variables), interface.updates
         self._prepacked = memory.prepacked
         self._checks = InputChecks(interface, isinstance(placement, Host))

@@ -60,7 +60,7 @@ def keep(key: str, captured: Program, better: Program, launches: Launches) -> No
     """Keep what became of a program: a line for its kernels, and one for the program, which nobody
     reads but who asks for it.
     """
-    encoder = Encoder(_known(captured))
+    encoder = Encoder(known_tensors(captured))
     order = tuple(
         (
             n.kernel.program,
@@ -86,15 +86,15 @@ def keep(key: str, captured: Program, better: Program, launches: Launches) -> No
     disk_cache.shared().put(key, b"\n".join(lines))
 
 
-def find(key: str, captured: Program, kernel_of: KernelOf) -> tuple[ProgramOf, Launches] | None:
-    """The plan kept under a key, of this program."""
+def find(key: str, known: Sequence[Tensor], kernel_of: KernelOf) -> tuple[ProgramOf, Launches] | None:
+    """The plan kept under a key, of a program with these tensors (`known_tensors`)."""
     record = disk_cache.shared().get(key)
     if record is None:
         return None
     kernels, _, program = record.partition(b"\n")
     try:
         rows, found = json.loads(kernels)
-        decoder = Decoder(rows, _known(captured))
+        decoder = Decoder(rows, known)
         order, views, starts, decisions = decoder.item(found)  # type: ignore[misc]
         launches = tuple(_launch(kernel_of, *each) for each in order)
         return partial(_program, decoder, program), Launches(
@@ -130,6 +130,6 @@ def _launch(
     return Launch(program, kernel, inputs, outputs, operations, constants=names)
 
 
-def _known(captured: Program) -> tuple[Tensor, ...]:
-    """The tensors that a record and the program have in common."""
+def known_tensors(captured: Program) -> tuple[Tensor, ...]:
+    """The tensors that a record and the captured program have in common."""
     return tuple(dict.fromkeys((*captured.inputs, *captured.outputs)))

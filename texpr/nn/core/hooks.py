@@ -72,6 +72,11 @@ def _with_hooks(module: ModuleLike, inputs: tuple[Any, ...], options: dict[str, 
     return outputs
 
 
+def is_watched(module: ModuleLike) -> bool:
+    """True if somebody sees each forward of a module, or changes it."""
+    return bool(module._hooks or module._pre_hooks) or _observer.get() is not None
+
+
 def observe(observer: Observer, run: Callable[[], Any]) -> Any:
     """Run with an observer."""
     token = _observer.set(observer)

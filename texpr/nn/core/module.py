@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 
-from texpr.graph import Capture, Plan, Symbolic, Variable, active_capture
+from texpr.graph import Capture, Symbolic, Variable, active_capture
 from texpr.graph.capture.protocol import CaptureLike
 from texpr.graph.capture.variable import Structures
-from texpr.graph.execution.placement import to_host
+from texpr.graph.execution.plan_records import Origin
 from texpr.graph.lazy import Tensor
-from texpr.ir.dtypes import ML_DTYPES, DType, numpy_dtype, readable
+from texpr.ir.dtypes import ML_DTYPES, DType, numpy_dtype
 from texpr.nn.core import pytree
 from texpr.nn.core.argument_checks import float_dtype
 from texpr.nn.core.bounded_cache import LruCache
+from texpr.nn.core.compiled_call import CompiledCall
 from texpr.nn.core.hooks import Handle, Hook, run_forward
 from texpr.nn.core.inputs import NetworkInput, as_input
 from texpr.nn.core.lazy_call import CapturedCall, as_tensor
@@ -24,7 +25,6 @@ from texpr.nn.core.registry import Registry
 from texpr.runtime import gpu
 from texpr.support.elsewhere import LAYER
 from texpr.support.errors import CallError, CheckpointError
-from texpr.support.frozen_dataclass import frozen
 from texpr.support.gc_pause import uncollected
 from texpr.support.options import current
 from texpr.support.suggest import KnowsArguments, did_you_mean, suggests
@@ -216,9 +216,32 @@ class Module(KnowsArguments):
         given = [as_input(t, dtype) for t in distinct.values()]
         places = tuple(map(list(distinct).index, map(id, tensors)))
         key = (*(g.spec for g in given), places, nesting, found)
-        return self._plans.get_or_make(key, lambda: _CompiledCall.of(self, given, places, nesting))(
+        return self._plans.get_or_make(key, lambda: self._compiled_call(given, places, nesting))(
             [g.array for g in given]
         )
+
+    def _compiled_call(
+        self,
+        given: Sequence[NetworkInput],
+        places: tuple[int, ...],
+        nesting: pytree.Skeleton,
+        origin: Origin | None = None,
+    ) -> CompiledCall:
+        """The call on arrays like these, captured and compiled.
+
+        Args:
+            places: which of `given` each tensor of `nesting` is.
+            origin: what the program is captured from, if that can be said.
+        """
+        if not given:
+            raise CallError(f"{type(self).__name__} was called without inputs", code="arguments")
+        capture = Capture(type(self).__name__)
+        symbols = [capture.input(f"x{k}" if k else "x", *g.spec) for k, g in enumerate(given)]
+        with uncollected(), capture:
+            inputs, options = pytree.rebuild(nesting, [symbols[k] for k in places])
+            outputs = self(*inputs, **options)
+            results = [as_symbolic(y, capture, self.dtype) for y in pytree.leaves(outputs)]
+        return CompiledCall.of(capture, outputs, results, not self.training, origin)
 
     def _input_dtype(self) -> DType | None:
         """The dtype that float arrays are converted to; None where they stay what they are."""
@@ -575,36 +598,6 @@ def as_symbolic(value: object, capture: CaptureLike, dtype: DType | None) -> Sym
         return capture.variable(value)
     given = as_input(value, dtype)
     return capture.constant(given.array, dtype=given.dtype)
-
-
-@frozen
-class _CompiledCall:
-    """A compiled forward pass, and how its results are nested."""
-
-    plan: Plan
-    nesting: pytree.Skeleton
-    dtypes: tuple[DType, ...]
-
-    @staticmethod
-    def of(
-        module: Module, given: Sequence[NetworkInput], places: tuple[int, ...], nesting: pytree.Skeleton
-    ) -> _CompiledCall:
-        if not given:
-            raise CallError(f"{type(module).__name__} was called without inputs", code="arguments")
-        capture = Capture(type(module).__name__)
-        symbols = [capture.input(f"x{k}" if k else "x", *g.spec) for k, g in enumerate(given)]
-        with uncollected(), capture:
-            inputs, options = pytree.rebuild(nesting, [symbols[k] for k in places])
-            outputs = module(*inputs, **options)
-            results = [as_symbolic(y, capture, module.dtype) for y in pytree.leaves(outputs)]
-        return _CompiledCall(
-            Plan(capture, results, prepack=not module.training),
-            pytree.skeleton(outputs),
-            tuple(r.dtype for r in results),
-        )
-
-    def __call__(self, arrays: Sequence[np.ndarray]) -> Any:
-        return pytree.rebuild(self.nesting, map(readable, map(to_host, self.plan(*arrays)), self.dtypes))
 
 
 def _warn_of_lists(name: str, module: Module) -> None:
