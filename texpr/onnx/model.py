@@ -11,9 +11,9 @@ import numpy as np
 
 import texpr.onnx.operators  # noqa: F401  fills the table
 from texpr.graph import Capture, Symbolic, active_capture
+from texpr.graph.execution.plan_records import Origin
 from texpr.graph.lazy import Tensor
 from texpr.ir.dtypes import DType, int_range, numpy_dtype, readable, stored
-from texpr.graph.execution.plan_records import Origin
 from texpr.nn import Buffer, Module, Parameter, init
 from texpr.nn.core.compiled_call import CompiledCall
 from texpr.nn.core.hooks import is_watched

@@ -125,7 +125,10 @@ class Plan(PlanReport):
         """The plan that was kept for an origin with the options of now, and the note that was kept with
         it; None where there is none on this machine.
         """
-        settings, placement = Settings.of(None, None, None), choose_placement(None, origin.variables.values(), ())
+        settings, placement = (
+            Settings.of(None, None, None),
+            choose_placement(None, origin.variables.values(), ()),
+        )
         with uncollected():
             record = plan_records.find(origin, settings) if placement.name == gpu.HOST else None
         if record is None:

@@ -95,9 +95,13 @@ def keep(origin: Origin, settings: Settings, interface: Interface, plan: str, no
     key = key_of("origin", origin.key, settings) if plan else ""
     names = {v: name for name, v in origin.variables.items()}
     size = sum(a.nbytes for a in interface.constants.values())
-    if not key or interface.updates or interface.sent or size > MOST_BYTES or not names.keys() >= {
-        *interface.variables
-    }:
+    if (
+        not key
+        or interface.updates
+        or interface.sent
+        or size > MOST_BYTES
+        or not names.keys() >= {*interface.variables}
+    ):
         return
     encoder = Encoder()
     rows = tuple((t, tuple(sorted(lengths))) for t, lengths in interface.distinct_rows.items())
