@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 SOURCES = Path(__file__).resolve().parents[1] / "texpr" / "runtime" / "native"
-UNITS = ("library", "library_free_threaded", "value_checks", "sorting", "xla_ffi")
+UNITS = ("library", "library_free_threaded", "value_checks", "sorting", "xla_ffi", "tensors")
 HOSTS = ("x86_64", "aarch64")
 VERSION = "19.1.7"
 """The version of clang. LLVM reads the text of older versions, so it must not be newer than the
@@ -83,7 +83,7 @@ def path(unit: str, host: str) -> Path:
 
 def digest() -> str:
     """A digest of all sources, the flags and the version."""
-    files = sorted([*SOURCES.glob("*.c"), *SOURCES.glob("*.h")])
+    files = sorted([*SOURCES.rglob("*.c"), *SOURCES.rglob("*.h")])
     parts = [f"{file.name}\n{file.read_text(encoding='utf-8')}" for file in files]
     return hashlib.sha256("\n".join([VERSION, *FLAGS, *parts]).encode()).hexdigest()
 
@@ -91,7 +91,8 @@ def digest() -> str:
 def compiled(unit: str, host: str, compiler: str) -> str:
     """The LLVM IR of a translation unit for a host, as it is checked in."""
     target = f"--target={host}-unknown-linux-gnu"
-    command = [compiler, target, *FLAGS, "-S", "-emit-llvm", "-o", "-", f"{unit}.c"]
+    file = next(SOURCES.rglob(f"{unit}.c")).relative_to(SOURCES)
+    command = [compiler, target, *FLAGS, "-S", "-emit-llvm", "-o", "-", str(file)]
     text = subprocess.run(command, cwd=SOURCES, capture_output=True, text=True, check=True).stdout
     return f"{_header(unit, host, compiler)}\n{_without_processor(text)}"
 

@@ -10,7 +10,7 @@ import pytest
 
 jax = pytest.importorskip("jax")
 
-NATIVE = Path(__file__).parents[3] / "texpr" / "runtime" / "native"
+NATIVE = Path(__file__).parents[3] / "texpr" / "runtime" / "native" / "xla"
 COMPILER = next(filter(None, map(shutil.which, ("clang++-19", "clang++", "g++", "c++"))), None)
 FIELDS = {
     ("XlaExtension", "XLA_FFI_Extension_Base"): {"size": "struct_size", "type": "type", "next": "next"},

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import texpr as tx
 from texpr import CallError
-from texpr.graph.arrays import operator_texts
-from texpr.graph.lazy import recipes
+from texpr.graph.arrays import operator_texts, recorded
+from texpr.graph.lazy import native_tensors, recipes
 
 CALLS: dict[str, Callable[..., Any]] = {
     "x + y": lambda x, y: x + y,
@@ -55,9 +55,16 @@ CALLS: dict[str, Callable[..., Any]] = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _no_recipes():
+@pytest.fixture(autouse=True, params=["python", "native"])
+def _no_recipes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch):
+    """Each test looks calls up in Python, and by native code."""
     recipes.RECIPES.clear()
+    if request.param == "native":
+        native_tensors.install()
+    else:
+        monkeypatch.setattr(recorded, "_found_recorded", recorded._unknown)
+        monkeypatch.setattr(recorded, "_found_arithmetic", recorded._unknown)
+        monkeypatch.setattr(native_tensors, "history", native_tensors._unknown)
 
 
 def arrays(seed: int, shape: tuple[int, int], dtype: str) -> tuple[np.ndarray, np.ndarray]:

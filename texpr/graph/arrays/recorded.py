@@ -13,6 +13,19 @@ from texpr.support.tracebacks import forwards, hide_frames
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
+def _unknown(method: Callable[..., Any], tensor: Any, *args: Any) -> Any:
+    """The result of a call that was recorded before, by native code; None where it finds none."""
+
+
+_found_recorded = _found_arithmetic = _unknown
+
+
+def look_up_by(recorded: Callable[..., Any], arithmetic: Callable[..., Any]) -> None:
+    """Ask these functions first: of a method, a tensor and the method's other arguments."""
+    global _found_recorded, _found_arithmetic
+    _found_recorded, _found_arithmetic = recorded, arithmetic
+
+
 def recorded(method: Method) -> Method:
     """Mark a method that applies operators to its operands and looks at no value of a tensor: one
     may find the calls that it recorded before in the place of running the method.
@@ -22,6 +35,8 @@ def recorded(method: Method) -> Method:
     @functools.wraps(method)
     def call(self: Any, *args: Any, **options: Any) -> Any:
         try:
+            if not options and (found := _found_recorded(known, self, *args)) is not None:
+                return found
             if options and renamed:
                 if "dim" in options and "axis" not in options and name in PAIRS:
                     return self._values_and_places(name, *args, **options)
@@ -41,7 +56,8 @@ def arithmetic(method: Method) -> Method:
     @functools.wraps(method)
     def call(self: Any, other: Any) -> Any:
         try:
-            return self.recorded_arithmetic(method, other)
+            found = _found_arithmetic(method, self, other)
+            return self.recorded_arithmetic(method, other) if found is None else found
         except Exception as error:
             hide_frames(error)
             raise

@@ -11,19 +11,19 @@ active_capture: ContextVar[Any] = ContextVar("texpr_active_capture", default=Non
 """The `graph.capture.Capture` whose `with` block is running, or None: operators on variables
 alone belong to it too.
 """
-_recording: ContextVar[bool] = ContextVar("texpr_recording", default=True)
+recording_variable: ContextVar[bool] = ContextVar("texpr_recording", default=True)
 
 
 def is_recording() -> bool:
     """True unless gradients are switched off: in a block of `no_grad`."""
-    return _recording.get()
+    return recording_variable.get()
 
 
 @contextmanager
 def recording(wanted: bool) -> Iterator[None]:
     """Within the block, gradients flow through what is computed, or they do not."""
-    before = _recording.set(wanted)
+    before = recording_variable.set(wanted)
     try:
         yield
     finally:
-        _recording.reset(before)
+        recording_variable.reset(before)

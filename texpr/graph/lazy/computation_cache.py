@@ -28,7 +28,7 @@ they take: the plans of a training loop must not displace each other.
 FEWEST = 8
 
 _lock = held_over_forks(threading.RLock())
-_entries: WeakSet[_Entry] = WeakSet()
+_entries: WeakSet[Entry] = WeakSet()
 _caches: WeakSet[ComputationCache] = WeakSet()
 _now = count()
 
@@ -46,7 +46,7 @@ class ComputationCache:
     def __init__(self, program: Program | None = None, weight: int = 0) -> None:
         self.program, self.weight = program, weight
         self.signature = None if program is None else signature(program)
-        self.made: dict[tuple, _Entry] = {}
+        self.made: dict[tuple, Entry] = {}
 
     def get_or_make(self, key: tuple, others: Iterable[ComputationCache], make: Callable[[], Any]) -> Any:
         """The computation for a key, made before or now.
@@ -54,20 +54,23 @@ class ComputationCache:
         Args:
             others: caches of programs whose identities are part of the key.
         """
+        return self.entry(key, others, make).made
+
+    def entry(self, key: tuple, others: Iterable[ComputationCache], make: Callable[[], Any]) -> Entry:
+        """The same as what is kept of it."""
         with _lock:
             found = self.made.get(key)
             if found is not None:
-                found.used = next(_now)
-                return found.made
+                return found.now_used()
         made = make()
         with _lock:
-            entry = self.made[key] = _Entry(key, made, ref(self), tuple(k for k in others if not k.weight))
+            entry = self.made[key] = Entry(key, made, ref(self), tuple(k for k in others if not k.weight))
             _entries.add(entry)
             _forget_oldest()
-        return made
+        return entry
 
 
-class _Entry:
+class Entry:
     """Something that is kept.
 
     Attributes:
@@ -87,6 +90,11 @@ class _Entry:
     ) -> None:
         self.key, self.made, self.cache, self.others, self.used = key, made, cache, others, next(_now)
         self.bytes = made.held_bytes if isinstance(made, Plan) else 0
+
+    def now_used(self) -> Entry:
+        """Note that it is asked for."""
+        self.used = next(_now)
+        return self
 
 
 GENERAL = ComputationCache()

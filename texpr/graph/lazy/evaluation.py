@@ -9,21 +9,23 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
+from weakref import ReferenceType, ref
 
 from texpr.graph.arrays.recording import recording
 from texpr.graph.capture.capture import MAKE_A_LEAF, NOTHING, Capture
 from texpr.graph.capture.symbolic import Symbolic
 from texpr.graph.execution.plan import Plan
-from texpr.graph.lazy.computation_cache import ComputationCache, heaviest_cache
+from texpr.graph.lazy import native_tensors
+from texpr.graph.lazy.computation_cache import ComputationCache, Entry, heaviest_cache
 from texpr.graph.lazy.devices import transfer
 from texpr.graph.lazy.lazy_tensor import Node, Tensor, apply_program
+from texpr.graph.lazy.recipes import MOST as MOST_RECIPES
 from texpr.ir.tensor import Program
+from texpr.runtime.gpu import HOST
 from texpr.support.errors import CallError
 from texpr.support.forks import held_over_forks
 from texpr.support.options import current
 
-_FEW = 50
-"""Calls in a row that are walked through by recursion."""
 _lock = held_over_forks(threading.RLock())
 """Held while a history is read and while tensors get values: one that gets its value in another
 thread would be a leaf in the middle of it. Plans run without it.
@@ -74,7 +76,7 @@ class History:
             if self._is_leaf(t):
                 self._add_leaf(t)
             else:
-                few = t.node.depth <= _FEW and by_value  # type: ignore[union-attr]
+                few = t.node.depth <= native_tensors.FEW and by_value  # type: ignore[union-attr]
                 if id(t.node) not in self._place:
                     (self._add_few if few else self._add_call)(t.node)  # type: ignore[arg-type]
 
@@ -189,10 +191,56 @@ def realize(wanted: Sequence[Tensor]) -> None:
     """
     waiting = [t for t in wanted if t.value is None]
     if len(waiting) == 1:
+        if _realize_small(waiting[0]):
+            return
         _realize_on(waiting[0].device, waiting)
         return
     for device in dict.fromkeys([t.device for t in waiting]):
         _realize_on(device, [t for t in waiting if t.value is None and t.device == device])
+
+
+def _realize_small(wanted: Tensor) -> bool:
+    """Compute a tensor whose history native code looks through; False where it does not."""
+    found = native_tensors.history(wanted)
+    if found is None:
+        return False
+    words, specs, values, outputs = found
+    options = current()
+    key = words, specs, options.tf32, options.fma
+    known = _SMALL.get(key)
+    entry = known() if known is not None else None
+    if entry is None:
+        entry = _small_entry(key, wanted, values, outputs)
+        if entry is None:
+            return False
+    _give_values(outputs, entry.now_used().made(*values))
+    return True
+
+
+_SMALL: dict[tuple, ReferenceType[Entry]] = {}
+"""Plans by the structures of native code. An entry holds the programs whose identities are part of
+its key: where it is gone, they may be of others.
+"""
+
+
+def _small_entry(
+    key: tuple, wanted: Tensor, values: Sequence[Any], outputs: Sequence[Tensor]
+) -> Entry | None:
+    """The entry of a plan; None where another thread has changed a tensor meanwhile."""
+    with _lock:
+        if any([t.value is not None for t in outputs]):
+            return None
+        history = History([wanted], by_value=True)
+        leaves = [t.value for t in history.leaves]
+        if len(leaves) != len(values) or any([a is not b for a, b in zip(leaves, values)]):
+            return None
+        entry = _entry(
+            history, _values_key(history, outputs, HOST), partial(_values_plan, history, outputs, HOST)
+        )
+        if len(_SMALL) >= MOST_RECIPES:
+            _SMALL.clear()
+        _SMALL[key] = ref(entry)
+    return entry
 
 
 def _realize_on(device: str, wanted: Sequence[Tensor]) -> None:
@@ -203,9 +251,13 @@ def _realize_on(device: str, wanted: Sequence[Tensor]) -> None:
         outputs += [t for t in wanted if not any([t is o for o in outputs])]
         if not outputs:
             return
-        key = "values", device, history.structure(), *map(history.place, outputs)
-        plan = _cached(history, key, partial(_values_plan, history, outputs, device))
-    values = history.run(plan)
+        plan = _cached(
+            history, _values_key(history, outputs, device), partial(_values_plan, history, outputs, device)
+        )
+    _give_values(outputs, history.run(plan))
+
+
+def _give_values(outputs: Sequence[Tensor], values: Sequence[Any]) -> None:
     with _lock:
         for t, value in zip(outputs, values):
             if t.value is None:
@@ -283,13 +335,20 @@ def _gradient_key(history: History, loss: Tensor, wrt: Sequence[Tensor]) -> tupl
     return history.structure(), history.place(loss), tuple(map(history.place, wrt))
 
 
+def _values_key(history: History, outputs: Sequence[Tensor], device: str) -> tuple:
+    return "values", device, history.structure(), *map(history.place, outputs)
+
+
 def _cached(history: History, key: tuple, make: Callable[[], Any]) -> Any:
     """The cached computation for this structure. It holds the programs, whose identities are part
     of the key.
     """
-    return heaviest_cache(history.caches).get_or_make(
-        (*key, current().tf32, current().fma), history.caches, make
-    )
+    return _entry(history, key, make).made
+
+
+def _entry(history: History, key: tuple, make: Callable[[], Any]) -> Entry:
+    options = current()
+    return heaviest_cache(history.caches).entry((*key, options.tf32, options.fma), history.caches, make)
 
 
 def _values_plan(history: History, outputs: Sequence[Tensor], device: str) -> Plan:

@@ -52,6 +52,9 @@ MOST_WAITING = 200
 """Calls in a row that wait for somebody to look: a loop that nobody looks into must not become
 one program.
 """
+NATIVE_FROM = 64
+"""Recorded calls from which on native code looks for them: linking it takes milliseconds."""
+_recorded = 0
 
 
 class Node:
@@ -538,20 +541,26 @@ def _observe(
 
 def _record(recipe: Recipe, operands: Sequence[Any]) -> Any:
     """Make the nodes of a recipe; its result, or a tuple of several."""
+    global _recorded
+    _recorded += 1
+    if _recorded == NATIVE_FROM:
+        from texpr.graph.lazy.native_tensors import install
+
+        install()
     call = recipe[0]
     if call.order is not None and len(recipe) == 1:  # as of most methods
         results = _record_call(call.program, tuple([operands[k] for k in call.order]), call.results)
         return results[0] if len(results) == 1 else results
     made: list[Sequence[Tensor]] = []
     for call in recipe:
-        arguments = call.arguments(operands, made, _of_number)
+        arguments = call.arguments(operands, made, of_number)
         made.append(_record_call(call.program, tuple(arguments), call.results))
     return made[-1][0] if len(made[-1]) == 1 else made[-1]
 
 
-def _of_number(value: float, dtype: DType) -> Tensor:
+def of_number(value: float, dtype: DType) -> Tensor:
     """A number as a tensor of rank 0."""
-    return Tensor((), dtype, number(value, dtype))
+    return Tensor((), dtype, number(value, dtype), spec=Spec.named((), dtype))
 
 
 def leaf_of(variable: Variable) -> Tensor:
@@ -572,7 +581,7 @@ def _argument(program: Program, name: str, dtype: DType, value: object) -> Tenso
     elif isinstance(value, Variable):
         found = leaf_of(value)
     elif isinstance(value, bool | int | float):
-        found = _of_number(value, dtype)
+        found = of_number(value, dtype)
         if (seen := observation.get()) is not None:
             seen.numbers[id(found)] = found, value
     else:

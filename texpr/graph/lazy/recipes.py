@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
+from struct import pack
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,6 +27,7 @@ _STATIC = frozenset((int, bool, str, type(None)))
 """Types of arguments that are part of the key by their values."""
 
 OPERAND = -1
+_CONSTANT = -2
 Source = tuple[int, int, DType | None] | Any
 """The origin of an argument: operand k is (OPERAND, k), result k of call n is (n, k); with the dtype
 that a number becomes. A tensor stands for itself: a number that the key determines.
@@ -37,11 +39,11 @@ class Spec:
     identity.
     """
 
-    __slots__ = ("dtype", "shape")
+    __slots__ = ("dtype", "is_float", "shape")
     known: ClassVar[dict[tuple[Shape, DType], Spec]] = {}
 
     def __init__(self, shape: Shape, dtype: DType) -> None:
-        self.shape, self.dtype = shape, dtype
+        self.shape, self.dtype, self.is_float = shape, dtype, dtype.is_float
 
     @classmethod
     def of(cls, tensor: Any) -> Spec | None:
@@ -69,14 +71,16 @@ class Call:
         sources: the origin of each argument.
         order: the operands that are the arguments, where all of them are tensors among these.
         results: of each result.
+        origins: the sources for native code, three words each (`tensors/recording.c`).
     """
 
-    __slots__ = ("order", "program", "results", "sources")
+    __slots__ = ("order", "origins", "program", "results", "sources")
 
     def __init__(self, program: Program, sources: tuple[Source, ...], results: tuple[Spec, ...]) -> None:
         self.program, self.sources, self.results = program, sources, results
         plain = [s for s in sources if type(s) is tuple and s[0] == OPERAND and s[2] is None]
         self.order = tuple(s[1] for s in plain) if len(plain) == len(sources) else None
+        self.origins = b"".join(map(_packed, sources))
 
     def arguments(self, operands: Sequence[Any], made: Sequence[Sequence[Any]], tensor: Any) -> list[Any]:
         """The arguments.
@@ -95,6 +99,16 @@ class Call:
         if call != OPERAND:
             return made[call][position]
         return operands[position] if dtype is None else tensor(operands[position], dtype)
+
+
+def _packed(source: Source) -> bytes:
+    """A source as three words: call, position, and the address of the dtype of a number. Of a tensor
+    the address stands for the position.
+    """
+    if type(source) is not tuple:
+        return pack("3q", _CONSTANT, id(source), 0)
+    call, position, dtype = source
+    return pack("3q", call, position, 0 if dtype is None else id(dtype))
 
 
 Recipe = tuple[Call, ...]

@@ -325,15 +325,19 @@ def _address(value: object) -> int:
     return 0 if value is None else id(value)
 
 
-def builtin(symbol: str, flags: int, name: str, doc: str, words: bytes, alive: tuple) -> Callable[..., Any]:
+def builtin(
+    symbol: str | int, flags: int, name: str, doc: str, words: bytes, alive: tuple
+) -> Callable[..., Any]:
     """A built-in function with native code. Its `self` keeps alive all that the code refers to, the
     method table entry included.
 
     Args:
+        symbol: of the native library, or an address.
         flags: how Python calls it, as `PyMethodDef` has them.
         words: what its code finds at the beginning of `self`.
     """
-    definition = _MethodDef(name.encode(), native_library.symbols()[symbol], flags, doc.encode() or None)
+    address = symbol if isinstance(symbol, int) else native_library.symbols()[symbol]
+    definition = _MethodDef(name.encode(), address, flags, doc.encode() or None)
     owner = (words, definition, *alive)
     create = ctypes.pythonapi.PyCFunction_NewEx
     create.restype, create.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]

@@ -12,7 +12,8 @@ Sources are C11 without headers of a C library:
     kernel and back;
   * `sequence.c`: many kernels as one;
   * `dlpack.c`: deleters;
-* `value_checks.c`: a second translation unit, checks of the values of integer arrays.
+* `value_checks.c`, a second translation unit: checks of the values of integer arrays. Others are
+  `sorting.c`, `xla/` for calls from XLA, and `tensors/` for small computations of lazy tensors.
 
 Users have no C compiler, so the LLVM IR of each unit is checked in for each host
 (`ir/library-x86_64.ll`, ...). llvmlite compiles it for the processor at hand when it is first needed.

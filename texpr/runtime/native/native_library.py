@@ -11,6 +11,7 @@ import ctypes
 import functools
 import os
 import platform
+import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -94,8 +95,13 @@ LARGEST_POOL = 256
 
 def text(machine: str = platform.machine()) -> str:
     """The library's LLVM IR for a host, this one by default, with the layouts of this Python's
-    objects (`native.h`).
+    objects.
     """
+    return with_layouts(source("library_free_threaded" if FREE_THREADED else "library", machine))
+
+
+def with_layouts(ir: str) -> str:
+    """The LLVM IR of a translation unit with the layouts of this Python's objects (`native.h`)."""
     items, after_size = tuple.__basicsize__, object.__basicsize__ + 8
     layouts = {
         "python_tuple_items": items,
@@ -103,11 +109,10 @@ def text(machine: str = platform.machine()) -> str:
         "python_tuple_hash": after_size if items > after_size else 0,
         "python_bytes_data": bytes.__basicsize__ - 1,
     }
-    ir = source("library_free_threaded" if FREE_THREADED else "library", machine)
     for name, value in layouts.items():
         declaration = f"@{name} = external local_unnamed_addr constant i64,"
-        assert declaration in ir, f"the native library does not declare {name} so"
         ir = ir.replace(declaration, f"@{name} = internal constant i64 {value},")
+    assert "@python_" not in re.sub(r"@python_\w+ = internal|ptr @python_", "", ir), "an unknown layout"
     return ir
 
 
