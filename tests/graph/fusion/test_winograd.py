@@ -16,14 +16,18 @@ from hypothesis import strategies as st
 import texpr as tx
 from tests.profiles import examples
 from texpr import nn
+from texpr.compiler.scheduled_kernels import automatic
 from texpr.graph import Capture, Plan
 from texpr.graph.fusion import winograd
 from texpr.graph.fusion.cook_toom import POINTS, interpolated
 from texpr.graph.fusion.winograd import cost, moved_bytes, plain_cost, with_winograd
-from texpr.graph.fusion.winograd_operators import Tiling, output_operator
+from texpr.graph.fusion.winograd_operators import Tiling, output_operator, window_operator
 from texpr.graph.passes.flatten_calls import shape_of
 from texpr.ir.dtypes import F32, F64, DType
 from texpr.ir.interpreter.tensor import interpret
+from texpr.ir.loop import For
+from texpr.ir.loop_kind import UNROLLED
+from texpr.ir.traverse import statements
 from texpr.ir.verifier.program import verify_program
 
 RNG = np.random.default_rng(5)
@@ -305,10 +309,20 @@ def test_costs_count_products_and_bytes():
     assert cost(few) > plain_cost(few)
 
 
-@pytest.mark.parametrize("rows, count", [(56, 8), (55, 12), (3, 8), (2, 8)])
+@pytest.mark.parametrize("rows, count", [(56, 5), (55, 9), (3, 5), (2, 5)])
 def test_rows_of_tiles_share_equations(rows: int, count: int):
-    """Four that begin, and one for each column of rows that are of equally many tiles."""
+    """One that begins, and one for each column of rows that are of equally many tiles."""
     assert len(output_operator(replace(TILING, rows=rows)).program().equations) == count
+
+
+@pytest.mark.parametrize("outputs", [4, 2])
+def test_transforms_of_windows_are_copies_for_each_row(outputs: int):
+    """One equation each; no row asks at run time which one it is."""
+    program = window_operator(replace(TILING, outputs=outputs)).program()
+    steps = automatic(program, {}).kernel
+    assert len(program.equations) <= 5
+    kinds = {n.var.name: n.kind for n in statements(steps) if isinstance(n, For) and n.var.name in "ak"}
+    assert kinds == {"a": UNROLLED, "k": UNROLLED}
 
 
 @pytest.mark.parametrize("spare, count", [(0, 1), (-1, 0)])

@@ -76,23 +76,18 @@ def window_operator(t: Tiling) -> Op:
     """`V = B' D B` of each window `D`.
 
     All elements at one place of their windows lie side by side first (`D`): what is computed of
-    them is, too, then.
+    them is, too, then. A transform is one equation, whose loop over rows of its matrix becomes
+    copies in the default schedule: many equations take long to compile.
     """
     n, m, b = t.window, t.outputs, transforms(t.outputs, t.taps).window
     (above, left), (images, rows, columns) = t.padding, t.grid
     more = (n - 1) // m
-    columns_first = [
-        f"E[n, c, {k}, i, y, x] = "
-        + _combination(b[k], lambda j: f"D[n, c, i, y, {j % m}, x + {j // m}]")
-        + f"  for x in 0..{columns}"
-        for k in range(n)
-    ]
-    rows_then = [
-        f"V[{a}, b, c, {t.place}] = "
-        + _combination(b[a], lambda i: f"E[n, c, b, {i % m}, y + {i // m}, x]")
-        + f"  for y in 0..{rows}"
-        for a in range(n)
-    ]
+    columns_first = "E[n, c, k, i, y, x] = " + _choice(
+        "k", b, lambda j: f"D[n, c, i, y, {j % m}, x + {j // m}]"
+    )
+    rows_then = f"V[a, b, c, {t.place}] = " + _choice(
+        "a", b, lambda i: f"E[n, c, b, {i % m}, y + {i // m}, x]"
+    )
     filled = [f"V[a, b, c, t] = 0  for t in {prod(t.grid)}..{t.tiles}"] if prod(t.grid) < t.tiles else []
     return written(
         f"op winograd_window(X: f32[{images}, {t.channels}, {t.height}, {t.width}])\n"
@@ -101,7 +96,8 @@ def window_operator(t: Tiling) -> Op:
         f"  let D: f32[{images}, {t.channels}, {m}, {rows + more}, {m}, {columns + more}]\n"
         f"  let E: f32[{images}, {t.channels}, {n}, {m}, {rows + more}, {columns}]\n"
         f"  P[n, c, y, x] = X[n, c, y - {above}, x - {left} | 0]\n"
-        f"  D[n, c, i, y, j, x] = P[n, c, {m}*y + i, {m}*x + j]\n" + _lines(columns_first, rows_then, filled)
+        f"  D[n, c, i, y, j, x] = P[n, c, {m}*y + i, {m}*x + j]\n"
+        + _lines([f"{columns_first}  for x in 0..{columns}"], filled, [f"{rows_then}  for y in 0..{rows}"])
     )
 
 
@@ -128,11 +124,11 @@ def product_operator(t: Tiling) -> Op:
 
 
 def output_operator(t: Tiling) -> Op:
-    """`Y = A' M A` of each tile. Rows of a tile are a loop: equations take long to compile, and the
-    factors of one hold for all rows of as many tiles.
+    """`Y = A' M A` of each tile. Rows of a tile are a loop, since the factors of an equation hold for
+    all rows of as many tiles.
     """
     n, m, a = t.window, t.outputs, transforms(t.outputs, t.taps).output
-    rows = [f"S[{p}, b, k, t] = " + _combination(a[p], lambda i: f"M[{i}, b, k, t]") for p in range(m)]
+    rows = "S[p, b, k, t] = " + _choice("p", a, lambda i: f"M[{i}, b, k, t]")
     columns = [
         f"Y[n, k, {m}*y + p, {m}*x + {q}] = "
         + _combination(a[q], lambda j: f"S[p, {j}, k, {t.place}]")
@@ -143,7 +139,7 @@ def output_operator(t: Tiling) -> Op:
     return written(
         f"op winograd_output(M: f32[{n}, {n}, {t.panels * t.panel}, {t.tiles}])\n"
         f"   -> Y: f32[{t.images}, {t.filters}, {t.rows}, {t.columns}] {{\n"
-        f"  let S: f32[{m}, {n}, {t.filters}, {t.tiles}]\n" + _lines(rows, columns)
+        f"  let S: f32[{m}, {n}, {t.filters}, {t.tiles}]\n" + _lines([rows], columns)
     )
 
 
@@ -162,6 +158,13 @@ def _phases(extent: int, step: int) -> list[tuple[int, int, int]]:
 def _lines(*equations: Sequence[str]) -> str:
     """The rest of an operator's text."""
     return "".join(f"  {each}\n" for part in equations for each in part) + "}\n"
+
+
+def _choice(variable: str, matrix: Sequence[Sequence[Fraction]], term: Callable[[int], str]) -> str:
+    """The product of a row of a matrix with terms as text; a variable says which row it is."""
+    *first, last = (_combination(row, term) for row in matrix)
+    cases = (f"if {variable} == {k} then {text} else " for k, text in enumerate(first))
+    return "".join((*cases, last))
 
 
 def _combination(factors: Sequence[Fraction], term: Callable[[int], str]) -> str:

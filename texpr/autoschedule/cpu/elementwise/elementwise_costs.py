@@ -15,7 +15,7 @@ class ElementwiseCosts(CostModel):
     """Thresholds and block sizes of nests without reductions on CPUs."""
 
     # elementwise
-    unrolled_cases: int = tuned(4, "iterations", _CODE)
+    unrolled_cases: int = tuned(8, "iterations", _CODE)
     """Iterations of a loop, at most, that copies of a statement tell apart, where it asks which of
     them this is."""
     # interleaved_stores
