@@ -75,11 +75,16 @@ class Fallback:
 class DefaultSchedule:
     """The steps of a default schedule, the loops they begin with, and why they were chosen, all
     made when they are needed.
+
+    Attributes:
+        presumed: the loops that it gives where no dependence is proven to be kept, if these are to
+            be tried first.
     """
 
     steps: Callable[[], Sequence[Step]]
     naive: Callable[[], Kernel]
     explain: Callable[[], str] = str
+    presumed: Callable[[], Kernel] | None = None
 
     def replay(self, script: Sequence[Step]) -> Kernel:
         """The loops after steps that are known to apply."""

@@ -18,13 +18,15 @@ from texpr.compiler.pass_pipeline import certificate, lowered, ready
 from texpr.compiler.permitted_target import permitted_target
 from texpr.compiler.smaller_replay import replay_at_smaller_sizes
 from texpr.ir.expr import Var
-from texpr.ir.loop import Kernel
+from texpr.ir.loop import Kernel, Store
 from texpr.ir.machine import Machine
 from texpr.ir.printing.loop import show_kernel
 from texpr.ir.tensor import Program
+from texpr.ir.traverse import mentions, statements
 from texpr.passes import specialize
 from texpr.poly.certificate import Certificate
 from texpr.schedule import explain
+from texpr.schedule.legality.presumption import presumed
 from texpr.schedule.script.json_format import from_json, to_json
 from texpr.schedule.script.script import Step, parse_script
 from texpr.support.elsewhere import SCHEDULE
@@ -317,6 +319,20 @@ def chosen_for(program: Program, sizes: Mapping[Var, int], target: Target, const
     s = Schedule(program, sizes)
     s._choose(target, frozenset(constants))
     return s
+
+
+def presumed_for(program: Program, sizes: Mapping[Var, int], target: Target, constants: Set[str]) -> Kernel:
+    """The loops of the default schedule, whose steps are taken without proofs that they keep
+    dependences: they run only once they are certified. Those of tensors that are computed from
+    themselves have proofs, since some steps do not keep theirs.
+
+    Args:
+        constants: as `Schedule.auto` takes them.
+    """
+    s = chosen_for(program, sizes, target, constants)
+    own = any(isinstance(n, Store) and mentions(n.value, n.tensor) for n in statements(s.naive))
+    with presumed(not own):
+        return s.kernel
 
 
 def replayed(program: Program, sizes: Mapping[Var, int], script: str, constants: Iterable[str]) -> Schedule:

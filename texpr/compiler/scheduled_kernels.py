@@ -38,8 +38,14 @@ def automatic(
     def scheduled() -> schedule.Schedule:
         return schedule.chosen_for(program, sizes, chosen, constants)
 
+    def presumed() -> Kernel:
+        return schedule.presumed_for(program, sizes, chosen, constants)
+
     default = DefaultSchedule(
-        lambda: scheduled().steps, lambda: scheduled().naive, lambda: scheduled().explain()
+        lambda: scheduled().steps,
+        lambda: scheduled().naive,
+        lambda: scheduled().explain(),
+        presumed if chosen.native else None,
     )
     return CompiledKernel(
         lambda: scheduled().kernel,

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import json
 import warnings
+from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -14,11 +16,14 @@ import texpr as tx
 from texpr import ops
 from texpr.compiler import fallback, pass_pipeline
 from texpr.compiler.fallback import Fallback
+from texpr.compiler.scheduled_kernels import automatic
 from texpr.graph import Capture, Plan
 from texpr.ir.dtypes import F32
 from texpr.ir.loop import For
 from texpr.ir.loop_kind import VECTOR
+from texpr.ir.printing.loop import show_kernel
 from texpr.ir.traverse import walk
+from texpr.targets import find_target
 
 TEXT = "op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 1 }"
 HELP = """error[certificate]: not proven
@@ -260,3 +265,54 @@ def test_the_search_for_a_plainer_schedule_ends(monkeypatch):
     with tx.options(cache_dir=None):
         kernel.explain()
     assert len(tried) == 2 + 3 and kernel.fallback is not None and not kernel.fallback.script
+
+
+SCHEDULES = import_module("texpr.compiler.schedule")
+
+
+def without_stores(program, sizes, *_):
+    """Loops that compute nothing."""
+    return replace(SCHEDULES.Schedule(program, sizes).kernel, body=())
+
+
+def broken(*_):
+    """A part of the schedule that fails."""
+    raise RuntimeError("no loops")
+
+
+@pytest.mark.parametrize("wrong", [without_stores, broken])
+def test_loops_whose_steps_were_presumed_wrongly_are_made_again_with_proofs(wrong, monkeypatch):
+    monkeypatch.setattr(SCHEDULES, "presumed_for", wrong)
+    program = tx.op(TEXT).program()
+    with tx.options(cache_dir=None):
+        kernel = automatic(program, {})
+        np.testing.assert_array_equal(kernel(np.zeros(100, "f4")), np.ones(100, "f4"))
+    assert not kernel.is_presumed and not tx.fallbacks()
+    assert "vector" in str(kernel)
+
+
+def test_steps_are_presumed_where_the_loops_are_certified_alone(monkeypatch):
+    asked = []
+
+    def presumed_for(*given):
+        asked.append(given)
+        return SCHEDULES.chosen_for(*given).kernel
+
+    monkeypatch.setattr(SCHEDULES, "presumed_for", presumed_for)
+    for certify in (False, True):
+        with tx.options(cache_dir=None, certify=certify):
+            automatic(tx.op(TEXT).program(), {})(np.zeros(3, "f4"))
+        assert len(asked) == certify
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "op f(A: f32[64, 80], B: f32[80, 96]) -> C: f32[64, 96] { C[i, j] = sum(k: A[i, k] * B[k, j]) }",
+        "op f(X: f32[40, 70]) -> Y: f32[40, 70] { Y[i, j] = X[i, j] / sum(k: X[i, k]) }",
+        "op f(X: f32[9, 50]) -> Y: f32[9, 50] { Y[i, 0] = X[i, 0]\n Y[i, j] = Y[i, j - 1] + X[i, j] for j in 1..50 }",
+    ],
+)
+def test_presumed_schedules_are_those_with_proofs(text):
+    given = tx.op(text).program(), {}, find_target("native"), frozenset()
+    assert show_kernel(SCHEDULES.presumed_for(*given)) == show_kernel(SCHEDULES.chosen_for(*given).kernel)

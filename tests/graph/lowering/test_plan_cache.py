@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import texpr as tx
 from texpr import nn, ops
+from texpr.compiler import parallel_compile
 from texpr.graph import Capture, Plan, Variable
 from texpr.graph.execution import compile
 from texpr.graph.lowering import plan_cache
@@ -67,6 +69,25 @@ def test_a_large_program_is_lowered_by_a_worker(tmp_path: Path, monkeypatch: pyt
         assert expected.explain() == found.explain()
         for a, b in zip(run(expected), run(found), strict=True):
             np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("threads, prepared", [(1, 1), (2, 0)])
+def test_only_a_worker_that_is_alone_prepares_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int, prepared: int
+):
+    """Beside another one, which has nothing else to do, it hands over the plan at once."""
+    prepares = []
+    monkeypatch.setattr(compile, "LARGE", 1)
+    monkeypatch.setattr(parallel_compile, "start_workers", lambda kernels: None)
+    monkeypatch.setattr(parallel_compile, "prepare_worker", prepares.append)
+    monkeypatch.setattr(
+        worker,
+        "run_in_child",
+        lambda name, *given, timeout: compile.lower_here(*json.loads(json.dumps(given))),
+    )
+    with tx.options(cache_dir=tmp_path, threads=threads):
+        planned()
+    assert len(prepares) == prepared
 
 
 def test_what_a_worker_cannot_lower_is_lowered_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -22,6 +22,7 @@ from texpr.ir.machine import Machine
 from texpr.schedule.analysis.access import Access
 from texpr.schedule.analysis.annotations import UNSCHEDULED
 from texpr.schedule.analysis.constant_nests import constant_nests, written
+from texpr.schedule.legality.presumption import presumed
 from texpr.schedule.script.script import Step
 from texpr.schedule.structure.loops import all_loops, find_loops, free_name
 from texpr.support.errors import Error, ResourceError, ScheduleError
@@ -128,7 +129,8 @@ class ScheduleBuilder:
     def can_apply(self, name: str, /, *args: object, **options: object) -> bool:
         """True if a step is legal here; it is not taken."""
         before = self.checkpoint()
-        found = self.try_apply(name, *args, **options)
+        with presumed(False):  # it is asked for a choice
+            found = self.try_apply(name, *args, **options)
         self.rollback(before)
         return found
 

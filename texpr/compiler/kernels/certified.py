@@ -51,6 +51,12 @@ def with_requested_options(method: Method) -> Method:
     return compiled  # type: ignore[return-value]
 
 
+def _certifies() -> bool:
+    """True if loops are certified, and no pass is watched."""
+    options = current()
+    return options.certify is not False and not options.verify and not options.print
+
+
 class CertifiedLoops:
     """Scheduled loops for a target, which are certified before they are compiled.
 
@@ -96,6 +102,7 @@ class CertifiedLoops:
         )
         self.name, self.asked_with = program.name, of_blocks()
         self.fallback: Fallback | None = None
+        self._doubted = False
 
     def disk_key(self, variant: str = "") -> str:
         """The key of its code in the disk cache; empty where that is to be left alone.
@@ -110,7 +117,26 @@ class CertifiedLoops:
     @property
     def kernel(self) -> Kernel:
         """The scheduled loop nest."""
-        return self._scheduled if self.fallback is None else self._fallback_kernel
+        if self.fallback is not None:
+            return self._fallback_kernel
+        return self._presumed if self.is_presumed else self._scheduled
+
+    @property
+    def is_presumed(self) -> bool:
+        """True if the steps of the loops are not proven, since the loops are certified before they
+        run.
+        """
+        presumed = self._default is not None and self._default.presumed is not None
+        return presumed and not self._doubted and self.fallback is None and _certifies()
+
+    def doubt(self) -> None:
+        """Make the loops with proofs of their steps from now on."""
+        self._doubted = True
+
+    @once
+    def _presumed(self) -> Kernel:
+        assert self._default is not None and self._default.presumed is not None
+        return self._default.presumed()
 
     @once
     def _scheduled(self) -> Kernel:
@@ -129,9 +155,16 @@ class CertifiedLoops:
         Raises:
             CertificateError: something is not proven.
         """
+        return self._proof()
+
+    def _proof(self) -> Certificate:
+        """The proof, of plainer loops where the loops have none."""
         try:
             return pass_pipeline.certificate(self.kernel, self.program, self.sizes)
         except CertificateError as error:
+            if self.is_presumed:
+                self.doubt()
+                return self._proof()
             if self.fallback is not None or self._default is None:
                 raise
             found = find_fallback(self.name, self._default, error, self._certify)

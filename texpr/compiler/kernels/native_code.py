@@ -142,10 +142,9 @@ class NativeCode:
         return NativeCode(self.loops) if self.scratch or self.prepacked else self
 
     def _build(self, key: str) -> Built:
-        built = self._compile(key)
-        if built is None:  # the default schedule was left while LLVM compiled it
+        built = None
+        while built is None:  # the loops were left for others while LLVM compiled them
             built = self._compile(key)
-        assert built is not None
         if key:
             kernel_cache.keep(key, built)
         return built

@@ -18,7 +18,7 @@ from texpr.support.options import current
 
 def compiled(loops: CertifiedLoops, overwriting: bool, *, kept: bool) -> Built | None:
     """The code of certified loops, and what calls have to know; None where the loops were left for
-    plainer ones meanwhile.
+    others meanwhile.
 
     Args:
         overwriting: for callers who place the arrays and give memory.
@@ -27,6 +27,16 @@ def compiled(loops: CertifiedLoops, overwriting: bool, *, kept: bool) -> Built |
         ScheduleError: they are not certified, or a step of their schedule is refused.
         CompileError: LLVM failed.
     """
+    try:
+        return _compiled(loops, overwriting, kept=kept)
+    except Exception:  # of any class: loops that keep no dependences may end every pass
+        if not loops.is_presumed:
+            raise
+        loops.doubt()
+        return None
+
+
+def _compiled(loops: CertifiedLoops, overwriting: bool, *, kept: bool) -> Built | None:
     kernel, target = loops.kernel, loops.target
     over = overwritten(pass_pipeline.certified_loops(kernel)) if overwriting else ()
     final = replace(pass_pipeline.prepared(kernel, target), overwrites=over)

@@ -172,7 +172,9 @@ def lower_here(
     with parallel_compile.received_options(chosen), uncollected():
         found = _lower(program, constants, placement_of_name(gpu.HOST), Settings(*given), prepacked, apart)
         plan_cache.keep(key, program, *found)
-    parallel_compile.prepare_worker(chosen)
+        alone = current().threads == 1
+    if alone:  # else another worker has prepared itself meanwhile
+        parallel_compile.prepare_worker(chosen)
 
 
 def _lower(

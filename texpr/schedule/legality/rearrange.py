@@ -13,6 +13,7 @@ from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import tensors
 from texpr.passes.analysis.substitution import folded
 from texpr.schedule.legality.independence import check_moved
+from texpr.schedule.legality.presumption import conflict_of
 from texpr.schedule.legality.refusal import refused
 from texpr.schedule.structure.loops import paths, stores
 from texpr.schedule.structure.statement_tree import Leaf, regrouped
@@ -83,7 +84,9 @@ def checked(kernel: Kernel, moved: Moved, step: str, text: str, help: str) -> Ke
     Raises:
         ScheduleError: an instance would run before one it needs.
     """
-    conflict = poly.reversed_dependence(kernel, moved.kernel, moved.origin, moved.instance)
+    conflict = conflict_of(
+        lambda: poly.reversed_dependence(kernel, moved.kernel, moved.origin, moved.instance)
+    )
     if conflict is not None and conflict.tensor in kernel.temporaries:
         private = {t: of for t in kernel.temporaries if (of := _private(kernel, moved.kernel, t))}
         conflict = (

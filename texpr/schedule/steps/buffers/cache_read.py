@@ -11,6 +11,7 @@ from texpr.ir.loop import For, Kernel
 from texpr.ir.traverse import equal, rewrite, tensors, variables, walk
 from texpr.passes.analysis.substitution import over_tensors
 from texpr.schedule.legality.independence import check_moved
+from texpr.schedule.legality.presumption import conflict_of
 from texpr.schedule.legality.refusal import refused
 from texpr.schedule.steps.buffers.cached_box import (
     Box,
@@ -85,7 +86,7 @@ def cache_read(
         box = _converted(seen, box, dtype)
     after = with_body(box, (*box.copy_in(pad), *through_buffer(box, pad, writes=False)))
     after = after if read is t else replace(over_tensors(after, {read: t}), inputs=kernel.inputs)
-    conflict = poly.read_after_write(kernel, t, (*loops_around(kernel, at), at))
+    conflict = conflict_of(lambda: poly.read_after_write(kernel, t, (*loops_around(kernel, at), at)))
     if conflict is not None:
         raise refused(
             kernel,

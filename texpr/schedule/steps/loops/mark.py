@@ -11,6 +11,7 @@ from texpr.ir.loop_kind import PARALLEL, UNROLLED, VECTOR, LoopKind
 from texpr.ir.traverse import variables, walk
 from texpr.passes.analysis.iteration_ranges import largest
 from texpr.schedule.legality.independence import check_independent, check_inside, own_buffers
+from texpr.schedule.legality.presumption import is_presumed
 from texpr.schedule.legality.rearrange import rearranged
 from texpr.schedule.structure.loops import all_loops, find_loops, loops_around, replace_loops, span_of
 from texpr.schedule.structure.statement_tree import Leaf
@@ -135,6 +136,6 @@ def inner_name(loop: For) -> str:
 def mark_concurrent(kernel: Kernel, loop: str | Var, step: str, kind: LoopKind) -> Kernel:
     """The loops of a name with another kind, once their iterations are proven to be independent."""
     found = find_loops(kernel, loop)
-    for n in found:
+    for n in () if is_presumed() else found:
         check_independent(kernel, n, step, private=own_buffers(kernel, n), bound=kind != PARALLEL)
     return marked(kernel, found, kind)

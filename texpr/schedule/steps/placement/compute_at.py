@@ -12,6 +12,7 @@ from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import equal, substitute
 from texpr.passes.lowering.naive_nest import guarded
 from texpr.schedule.legality.independence import check_moved
+from texpr.schedule.legality.presumption import conflict_of
 from texpr.schedule.legality.refusal import refused
 from texpr.schedule.steps.placement.duplicate import copied
 from texpr.schedule.steps.placement.producer import replaced
@@ -216,8 +217,10 @@ def _merged_at(kernel: Kernel, tensor: str, at: For) -> Kernel:
         )
     moved = guarded(conjunction(*matched.conditions), matched.statements)
     after = with_head(replaced(kernel, path[:depth], (producer,), {}), at, moved)
-    conflict = poly.reversed_dependence(
-        kernel, after, *_correspondence(kernel, after, producer, moved, matched.renamed)
+    conflict = conflict_of(
+        lambda: poly.reversed_dependence(
+            kernel, after, *_correspondence(kernel, after, producer, moved, matched.renamed)
+        )
     )
     if conflict is not None:
         raise refused(

@@ -9,6 +9,7 @@ from texpr.ir.affine import Linear, linear
 from texpr.ir.expr import Expr, Node, Read, Tensor, Var
 from texpr.ir.loop import ExternCall, For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import children, kept_statements, mentions, tensors, users, walk
+from texpr.schedule.legality.presumption import conflict_of
 from texpr.schedule.legality.refusal import refused
 from texpr.schedule.structure.loops import paths, stores, text_of
 from texpr.schedule.structure.tensors import check_stays
@@ -174,7 +175,7 @@ def check_pure(
     count = len(production.loops) if depth is None else depth
     if not _may_change(kernel, production, count):
         return
-    conflict = poly.anti_dependence(kernel, production.stores, count)
+    conflict = conflict_of(lambda: poly.anti_dependence(kernel, production.stores, count))
     if conflict is not None:
         raise refused(
             kernel,

@@ -12,6 +12,7 @@ from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import statements as statements_of
 from texpr.ir.traverse import variables, walk
 from texpr.schedule.legality.independence import check_moved
+from texpr.schedule.legality.presumption import conflict_of
 from texpr.schedule.legality.refusal import refused
 from texpr.schedule.steps.placement.producer import (
     Production,
@@ -91,7 +92,7 @@ def reverse_compute_at(kernel: Kernel, tensor: str, loop: str | Var) -> Kernel:
             help="each element needs one iteration of the loop after which all it reads is there; try an "
             "outer loop",
         )
-    conflict = poly.reversed_dependence(kernel, after, origin, instance)
+    conflict = conflict_of(lambda: poly.reversed_dependence(kernel, after, origin, instance))
     if conflict is not None:
         raise refused(
             kernel,
