@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import texpr as tx
+from texpr.compiler.schedule import Schedule
 from texpr.graph.fusion.winograd_operators import Tiling, output_operator, window_operator
 
 SUMS_OF_ROWS = """op turned(X: f32[R, C, T]) -> V: f32[2, C, R, T] {
@@ -53,6 +54,6 @@ def test_others_keep_their_loops(read: str, sizes: dict[str, int]):
 @pytest.mark.parametrize("operator", [window_operator, output_operator])
 def test_transforms_of_convolutions_are_one_loop(operator):
     tiling = Tiling(1, 32, 56, 56, 64, 3, (1, 1), 56, 56, 4, 8, 6)
-    s = tx.schedule(operator(tiling)).auto("x86-64-v3")
+    s = Schedule(operator(tiling)).auto("x86-64-v3")
     (loop,) = outermost(str(s))
     assert "parallel" in loop and s.certificate()

@@ -27,8 +27,10 @@ from texpr.ir.dtypes import F32, F64, DType
 from texpr.ir.interpreter.tensor import interpret
 from texpr.ir.loop import For
 from texpr.ir.loop_kind import UNROLLED
+from texpr.ir.tensor import Invoke
 from texpr.ir.traverse import statements
 from texpr.ir.verifier.program import verify_program
+from texpr.poly import check_program
 
 RNG = np.random.default_rng(5)
 
@@ -104,6 +106,9 @@ def test_the_program_in_tiles_computes_convolutions_of_any_shape(
         tiled, decisions = with_winograd(plain, {plain.inputs[1]})
     verify_program(tiled)
     assert len(decisions) == 1
+    for each in tiled.equations:
+        if isinstance(each, Invoke):
+            check_program(each.program)  # as is done to texts of users
     x, weight, bias = (floats(*map(int, t)) for t in map(shape_of, plain.inputs))
     (found,), (wanted,) = (interpret(p, [x, weight, bias]) for p in (tiled, plain))
     assert_near(found, wanted, x, weight)
@@ -312,13 +317,13 @@ def test_costs_count_products_and_bytes():
 @pytest.mark.parametrize("rows, count", [(56, 5), (55, 9), (3, 5), (2, 5)])
 def test_rows_of_tiles_share_equations(rows: int, count: int):
     """One that begins, and one for each column of rows that are of equally many tiles."""
-    assert len(output_operator(replace(TILING, rows=rows)).program().equations) == count
+    assert len(output_operator(replace(TILING, rows=rows)).equations) == count
 
 
 @pytest.mark.parametrize("outputs", [4, 2])
 def test_transforms_of_windows_are_copies_for_each_row(outputs: int):
     """One equation each; no row asks at run time which one it is."""
-    program = window_operator(replace(TILING, outputs=outputs)).program()
+    program = window_operator(replace(TILING, outputs=outputs))
     steps = automatic(program, {}).kernel
     assert len(program.equations) <= 5
     kinds = {n.var.name: n.kind for n in statements(steps) if isinstance(n, For) and n.var.name in "ak"}

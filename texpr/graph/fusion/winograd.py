@@ -194,7 +194,7 @@ def plain_cost(t: Tiling) -> float:
 def _in_tiles(given: Convolution, tiling: Tiling, names: set[str]) -> Iterator[Equation | Invoke]:
     """The three calls in the place of an equation, and a view between two."""
     target = given.equation.target
-    window, product = window_operator(tiling).program(), product_operator(tiling).program()
+    window, product = window_operator(tiling), product_operator(tiling)
     windows = _named(window.outputs[0], f"{target.name}_windows", names)
     panels = _named(product.outputs[0], f"{target.name}_panels", names)
     whole = plain(*window.outputs[0].shape[:2], index(tiling.panels * tiling.panel), index(tiling.tiles))
@@ -215,7 +215,7 @@ def _named(tensor: Tensor, name: str, names: set[str]) -> Tensor:
 
 def _output(given: Convolution, tiling: Tiling, sums: Tensor) -> tuple[Program, tuple[Tensor, ...]]:
     """The program from the sums over channels to the equation's target, and its arguments."""
-    call = output_operator(tiling).program()
+    call = output_operator(tiling)
     (whole,) = call.outputs
     read = Read(whole, tuple(a.var for a in given.equation.axes))
 

@@ -10,11 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import lru_cache
+from hashlib import sha256
 from math import prod
 
-from texpr.compiler import Op
-from texpr.graph.arrays.operator_texts import written
+from texpr import lang
+from texpr.compiler import kernel_cache
 from texpr.graph.fusion.cook_toom import transforms
+from texpr.ir.tensor import Program
+from texpr.lang.elaboration.elaborate import unproven
 from texpr.support.frozen_dataclass import frozen
 
 
@@ -72,7 +76,7 @@ class Tiling:
         return f"{rows * columns}*n + {columns}*y + x"
 
 
-def window_operator(t: Tiling) -> Op:
+def window_operator(t: Tiling) -> Program:
     """`V = B' D B` of each window `D`.
 
     All elements at one place of their windows lie side by side first (`D`): what is computed of
@@ -89,7 +93,7 @@ def window_operator(t: Tiling) -> Op:
         "a", b, lambda i: f"E[n, c, b, {i % m}, y + {i // m}, x]"
     )
     filled = [f"V[a, b, c, t] = 0  for t in {prod(t.grid)}..{t.tiles}"] if prod(t.grid) < t.tiles else []
-    return written(
+    return _program(
         f"op winograd_window(X: f32[{images}, {t.channels}, {t.height}, {t.width}])\n"
         f"   -> V: f32[{n}, {n}, {t.channels}, {t.tiles}] {{\n"
         f"  let P: f32[{images}, {t.channels}, {m * (rows + more)}, {m * (columns + more)}]\n"
@@ -101,7 +105,7 @@ def window_operator(t: Tiling) -> Op:
     )
 
 
-def product_operator(t: Tiling) -> Op:
+def product_operator(t: Tiling) -> Program:
     """`U = G W G'` of each filter `W`, computed in f64, and the sums over channels of its products."""
     n, g = t.window, transforms(t.outputs, t.taps).taps
     cases = [(a, r) for a in range(n) for r in range(t.taps) if g[a][r]]
@@ -111,7 +115,7 @@ def product_operator(t: Tiling) -> Op:
         for r in range(t.taps)
     ]
     whole = " + ".join(f"G[a, {r}] * ({row})" for r, row in enumerate(rows))
-    return written(
+    return _program(
         f"op winograd_product(weight: f32[{t.filters}, {t.channels}, {t.taps}, {t.taps}], "
         f"V: f32[{n}, {n}, {t.channels}, {t.tiles}])\n"
         f"   -> M: f32[{n}, {n}, {t.panels}, {t.panel}, {t.tiles}] {{\n"
@@ -123,7 +127,7 @@ def product_operator(t: Tiling) -> Op:
     )
 
 
-def output_operator(t: Tiling) -> Op:
+def output_operator(t: Tiling) -> Program:
     """`Y = A' M A` of each tile. Rows of a tile are a loop, since the factors of an equation hold for
     all rows of as many tiles.
     """
@@ -136,11 +140,22 @@ def output_operator(t: Tiling) -> Op:
         for first, last, parts in _phases(t.rows, m)
         for q in range(min(m, t.columns))
     ]
-    return written(
+    return _program(
         f"op winograd_output(M: f32[{n}, {n}, {t.panels * t.panel}, {t.tiles}])\n"
         f"   -> Y: f32[{t.images}, {t.filters}, {t.rows}, {t.columns}] {{\n"
         f"  let S: f32[{m}, {n}, {t.filters}, {t.tiles}]\n" + _lines([rows], columns)
     )
+
+
+@lru_cache(maxsize=256)
+def _program(text: str) -> Program:
+    """The program of a text. It is not proven for itself, which takes a tenth of a network's first
+    call: kernels are certified, as those of other programs that passes make, and tests prove it.
+    """
+    (declaration,) = lang.parse(text).ops.values()
+    program = unproven(declaration, {}, {})
+    kernel_cache.remember_origin(program, f"winograd {sha256(text.encode()).hexdigest()}")
+    return program
 
 
 def _parts(extent: int, phase: int, step: int) -> int:

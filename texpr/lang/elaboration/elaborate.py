@@ -76,7 +76,9 @@ def elaborate(
 
 
 def unproven(declaration: OpDeclaration, dtypes: Mapping[str, DType], constants: Constants) -> Program:
-    """As `elaborate`, without the proofs: what the proofs themselves are tested with."""
+    """As `elaborate`, without the proofs: for texts that passes write, and what the proofs themselves
+    are tested with.
+    """
     return _Session(lambda name: None, lambda program: ()).program(
         declaration, dict(dtypes), dict(constants), frozenset(), None
     )
