@@ -9,7 +9,9 @@ operators.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import astuple
 from hashlib import sha256
 
@@ -30,6 +32,19 @@ from texpr.support.version import identity
 
 _LIBRARY = "ops/"
 """Names of the library's texts begin so."""
+_WATCHED: ContextVar[Callable[[], None] | None] = ContextVar("texpr_watched_records", default=None)
+
+
+@contextmanager
+def watched(unknown: Callable[[], None]) -> Iterator[None]:
+    """A block in which `unknown` is called for each program that the disk cache might know and does
+    not.
+    """
+    token = _WATCHED.set(unknown)
+    try:
+        yield
+    finally:
+        _WATCHED.reset(token)
 
 
 @frozen
@@ -73,6 +88,8 @@ class Declarations:
         key = self._key and f"program\0{self._key}\0{asked!r}"
         found = self._program_of(disk_cache.shared().get(key)) if key else None
         if found is None:
+            if key and (unknown := _WATCHED.get()) is not None:
+                unknown()
             found = lang.elaborate(self._module.ops[name], dtypes, constants, absent)  # type: ignore[arg-type]
             if key:
                 self._keep(key, found)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from texpr.graph.execution import early_workers
 from texpr.graph.execution.placement import Placement, placement_of_name
 from texpr.graph.fusion.producer_consumer import Decision, fuse
 from texpr.graph.lowering import plan_cache
@@ -141,7 +142,8 @@ def _lower_in_worker(
 
     Other workers start meanwhile, for the kernels, of which there may be one for two equations.
     """
-    parallel_compile.start_workers(len(program.equations) // 2)
+    if not early_workers.are_started():
+        parallel_compile.start_workers(len(program.equations) // 2)
     given = (settings.level, list(settings.disabled), settings.reassociate)
     marks = [t in prepacked for t in program.inputs], [t in apart for t in program.outputs]
     try:

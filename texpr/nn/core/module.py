@@ -10,6 +10,7 @@ import numpy as np
 from texpr.graph import Capture, Symbolic, Variable, active_capture
 from texpr.graph.capture.protocol import CaptureLike
 from texpr.graph.capture.variable import Structures
+from texpr.graph.execution import early_workers
 from texpr.graph.execution.plan_records import Origin
 from texpr.graph.lazy import Tensor
 from texpr.ir.dtypes import ML_DTYPES, DType, numpy_dtype
@@ -237,7 +238,8 @@ class Module(KnowsArguments):
             raise CallError(f"{type(self).__name__} was called without inputs", code="arguments")
         capture = Capture(type(self).__name__)
         symbols = [capture.input(f"x{k}" if k else "x", *g.spec) for k, g in enumerate(given)]
-        with uncollected(), capture:
+        variables = sum(1 for _ in self.parameters())
+        with uncollected(), capture, early_workers.capturing(variables):
             inputs, options = pytree.rebuild(nesting, [symbols[k] for k in places])
             outputs = self(*inputs, **options)
             results = [as_symbolic(y, capture, self.dtype) for y in pytree.leaves(outputs)]
