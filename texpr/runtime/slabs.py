@@ -95,6 +95,13 @@ def mapped(size: int) -> np.ndarray:
     return np.frombuffer(memory, np.uint8, size)
 
 
+def touch(array: np.ndarray) -> None:
+    """Have the system give memory to an array that nobody has written to yet: zeros are written to each
+    of its pages.
+    """
+    array.reshape(-1).view(np.uint8)[:: mmap.PAGESIZE] = 0
+
+
 class Reused:
     """Memory for arrays that are needed one after the other: pages that were written once are there
     for the next array.

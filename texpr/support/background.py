@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from _thread import start_new_thread
 from collections.abc import Callable
+from contextlib import suppress
 from contextvars import copy_context
-from threading import Thread
+from queue import SimpleQueue
+from threading import Event, Lock, Thread
 from types import TracebackType
 from typing import Generic, TypeVar
 
@@ -79,3 +82,83 @@ class Meanwhile(Generic[V]):
             self._found.append(self._function())
         except Exception as error:
             self._error = error
+
+
+class Job(Generic[V]):
+    """A job of a `Helper`."""
+
+    def __init__(self, function: Callable[[], V]) -> None:
+        self._function, self._found = function, list[V]()
+        self._error: BaseException | None = None
+        self._free, self._done = Lock(), Event()
+
+    def run(self) -> None:
+        """Do it, unless somebody else has begun it, or it was dropped."""
+        if not self._free.acquire(blocking=False):
+            return
+        try:
+            self._found.append(self._function())
+        except BaseException as error:
+            self._error = error
+        finally:
+            self._done.set()
+
+    def result(self) -> V:
+        """What it gives; it is done here, if nobody has begun it.
+
+        Raises:
+            Exception: what the function raised.
+        """
+        self.run()
+        self._done.wait()
+        if self._error is not None:
+            raise self._error
+        return self._found[0]
+
+    def drop(self) -> None:
+        """Let nobody begin it; where somebody has, wait until it is over."""
+        if self._free.acquire(blocking=False):
+            self._done.set()
+        self._done.wait()
+
+
+class Helper:
+    """`with Helper() as helper:` has a thread that does small jobs, in order, while this one goes on.
+
+    For jobs that wait for the system most of the time, which is why there is a thread whatever the
+    option `threads` says. Nobody waits for the thread where no core is free for it: a job that it
+    has not begun is done by whoever wants the result. No job goes on behind the block.
+    """
+
+    def __init__(self) -> None:
+        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._begun: list[Job] = []
+
+    def __enter__(self) -> Helper:
+        # Not `Thread.start`, which waits for a core.
+        with suppress(RuntimeError):  # the system gives no more threads
+            start_new_thread(copy_context().run, (self._work,))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._jobs.put(None)
+        try:
+            self._drop()
+        except BaseException:  # also where Ctrl-C comes
+            self._drop()
+            raise
+
+    def begin(self, function: Callable[[], V]) -> Job[V]:
+        """A job for the thread."""
+        job = Job(function)
+        self._begun.append(job)
+        self._jobs.put(job)
+        return job
+
+    def _drop(self) -> None:
+        for job in self._begun:
+            job.drop()
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            job.run()

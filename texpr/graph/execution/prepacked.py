@@ -76,6 +76,11 @@ class Prepacked:
         found = {t: owner.get(self._views.get(t, t)) for t in launch.inputs}
         return {t: v for t, v in found.items() if v is not None}
 
+    def copies_to_make(self, launch: Launch) -> list[Any]:
+        """Where the copies of a launch are going to lie; none if they are there."""
+        *copies, done = launch.prepacked or (None,)
+        return [] if done is None or self.arrays[done][0] else [self.arrays[t] for t in copies]
+
     def complete(self) -> None:
         """Say that a run has made all copies."""
         self.is_first = self.awaited = False

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from texpr.graph.capture.variable import (
-    Variable,
     announce_changes,
     array_of,
     exchange_arrays,
     layout_of,
     report_changes,
 )
+from texpr.graph.execution.first_run import FirstRun
 from texpr.graph.execution.in_place_updates import LaunchOrder
 from texpr.graph.execution.input_checks import InputChecks, Range
 from texpr.graph.execution.interface import Interface
@@ -37,7 +37,6 @@ from texpr.runtime.call.kernel_sequence import Function, Parameter
 from texpr.runtime.call.native_callbacks import take_error
 from texpr.runtime.call.signal_guard import deferred_interrupts
 from texpr.runtime.gpu import DEFAULT_STREAM
-from texpr.runtime.slabs import Reused
 from texpr.support.errors import CallError, ResourceError
 from texpr.support.gc_pause import uncollected
 from texpr.support.late import late
@@ -152,25 +151,16 @@ class Runner:
         return found if type(found) is tuple and len(found) == len(results) else self._repeated(found)
 
     def _run_first(self, arrays: Sequence[np.ndarray]) -> tuple[Any, ...]:
-        """The first run, launch by launch: variables that lie elsewhere, and of which copies are made,
-        are there while a launch needs them, one after the other.
+        """The first run: variables that lie elsewhere, and of which copies are made, are there while a
+        launch needs them.
         """
-        memory, packed, launches = self._memory, self._prepacked, self._order.first
+        memory, packed = self._memory, self._prepacked
+        assert isinstance(self._placement, Host)
         made = {t: self._placement.zeros(t) for t in dict.fromkeys(self._interface.results)}
         found = memory.call_arrays(dict(zip(self._interface.data, arrays)) | made)
         for tensor, check in self._checks.native:
             check([found[tensor]], {})
-        last = {v: k for k, n in enumerate(launches) for v in packed.values(n).values()}
-        held: dict[Variable, np.ndarray] = {}
-        weights = Reused()
-        for k, launch in enumerate(launches):
-            own = packed.values(launch)
-            held |= {v: v.held_in(weights.take) for v in own.values() if v not in held}
-            values = found | {t: held[v].reshape(shape_of(t)) for t, v in own.items()}
-            with deferred_interrupts:  # a launch may write over what it reads
-                self._placement.single(launch, values, self._raiser([launch]))()
-            for v in [v for v in held if last[v] == k]:
-                weights.give_back(held.pop(v))
+        FirstRun(self._placement, packed, self._order.first).run(self._name, found, self._raiser)
         packed.complete()
         self._is_first, self._is_native = False, self._checks.all_native
         results = self._interface.results
