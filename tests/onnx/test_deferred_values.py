@@ -24,6 +24,7 @@ from texpr.graph.execution import first_run
 from texpr.graph.execution.placement import Host
 from texpr.onnx import large_values
 from texpr.runtime.slabs import Reused
+from texpr.support import background
 from texpr.support.errors import CheckpointError
 
 onnx = pytest.importorskip("onnx")
@@ -359,6 +360,25 @@ def test_large_weights_are_not_read_ahead(path: Path, monkeypatch: pytest.Monkey
     )
     np.testing.assert_array_equal(tx.onnx.load(path)(X), tx.onnx.load(path.read_bytes())(X))
     assert threads == [threading.current_thread().name] * LAYERS
+
+
+@pytest.mark.parametrize("threads", [0, 1])
+def test_two_threads_read_large_values(path: Path, threads: int, monkeypatch: pytest.MonkeyPatch):
+    if not threads:
+
+        def fails(*_: object) -> None:
+            raise RuntimeError("can't start new thread")
+
+        monkeypatch.setattr(background, "start_new_thread", fails)
+    monkeypatch.setattr(large_values, "IN_HALVES", 1)
+    wanted, model = tx.onnx.load(path.read_bytes()), tx.onnx.load(path)
+    for name, value in wanted.state_dict().items():
+        np.testing.assert_array_equal(model.state_dict()[name], value)
+    np.testing.assert_array_equal(model(X), wanted(X))
+    with open(path, "r+b") as file:
+        file.truncate(1000)
+    with pytest.raises(CheckpointError, match="has changed since the model was loaded"):
+        model.state_dict()
 
 
 def test_first_calls_of_several_threads(path: Path):

@@ -25,11 +25,14 @@ from texpr.ir.dtypes import numpy_dtype
 from texpr.onnx.element_types import FROM_ONNX, bytes_in_file, name_of
 from texpr.onnx.onnx_package import library
 from texpr.runtime.slabs import Given, given, untouched
+from texpr.support.background import Helper
 from texpr.support.errors import CheckpointError
 from texpr.support.frozen_dataclass import frozen
 
 LARGE = 1 << 16
 """Bytes of values that are left out."""
+IN_HALVES = 1 << 25
+"""Bytes of values that two threads read: the system copies them, and gives memory to them."""
 GRAPH, NODE, INITIALIZER, RAW_DATA = 7, 1, 5, 9
 """Numbers of fields: `graph` of a ModelProto, `node` and `initializer` of a GraphProto, `raw_data` of
 a TensorProto."""
@@ -290,15 +293,25 @@ class StoredValues:
         Raises:
             CheckpointError: the file has changed.
         """
-        at, left = self._offset, memoryview(memory)  # type: ignore[arg-type]
+        if memory.size < IN_HALVES:
+            self._fill(memory, self._offset)
+        else:
+            middle = memory.size // 2
+            with Helper() as helper:
+                first = helper.begin(lambda: self._fill(memory[:middle], self._offset))
+                self._fill(memory[middle:], self._offset + middle)
+                first.result()
+        if version_of(self._file) != self._version:
+            raise _changed(self._path, "since the model was loaded")
+        return memory.view(self.stand_in.dtype).reshape(self.stand_in.shape)
+
+    def _fill(self, memory: np.ndarray, at: int) -> None:
+        left = memoryview(memory)  # type: ignore[arg-type]
         while left:
             count = os.preadv(self._file.fileno(), [left], at)
             if not count:
                 raise _changed(self._path, "since the model was loaded")
             at, left = at + count, left[count:]
-        if version_of(self._file) != self._version:
-            raise _changed(self._path, "since the model was loaded")
-        return memory.view(self.stand_in.dtype).reshape(self.stand_in.shape)
 
 
 def stored_values(tensors: Iterable[Any], path: Path) -> dict[str, StoredValues]:

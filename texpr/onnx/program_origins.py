@@ -7,9 +7,7 @@ A program that is on disk under it needs no conversion (`graph.execution.plan_re
 from __future__ import annotations
 
 import json
-import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from hashlib import sha256
 from typing import Any
 
 from texpr.graph import Variable
@@ -21,6 +19,7 @@ from texpr.onnx.onnx_package import library
 from texpr.onnx.text_values import Texts
 from texpr.onnx.values import Known, NeedsValue, Nothing
 from texpr.runtime import disk_cache
+from texpr.support.version import digest
 
 MOST_BYTES = 1 << 26
 """Of a graph or a constant: what is larger takes longer to look through than to convert."""
@@ -103,18 +102,15 @@ def _read_need(found: bytes) -> NeedsValue | None:
 
 
 def _digest(parts: Iterable[bytes]) -> str:
-    """A digest of parts, which differs where the same bytes are parted elsewhere.
+    """A digest of parts.
 
     Raises:
         Unsaid: a part is very large.
     """
-    found = sha256()
-    for part in parts:
-        if len(part) > MOST_BYTES:
-            raise Unsaid
-        found.update(struct.pack("<Q", len(part)))
-        found.update(part)
-    return found.hexdigest()
+    found = list(parts)
+    if any(len(part) > MOST_BYTES for part in found):
+        raise Unsaid
+    return digest(found)
 
 
 def _bytes_of(value: Any) -> Iterator[bytes]:

@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from texpr.compiler import kernel_cache
 from texpr.nn.reader_advice import advise_reader, refuse_folder
 from texpr.onnx.converters import NEWEST, OLDEST, find
 from texpr.onnx.element_types import FROM_ONNX, bytes_in_file, name_of
 from texpr.onnx.external_values import check_external, place_of
 from texpr.onnx.large_values import (
+    HERE,
     OTHER_VALUES,
     is_here,
     leave_external,
@@ -32,13 +34,18 @@ from texpr.onnx.onnx_package import library
 from texpr.onnx.text_values import TEXT, Texts
 from texpr.onnx.validation import refuse_large
 from texpr.onnx.values import Known
+from texpr.runtime import disk_cache
 from texpr.support.errors import CheckpointError, ResourceError
+from texpr.support.version import digest, identity
 
 MOST_BYTES = 2 << 30
 """Of a file without its external data; what a protobuf can be."""
 MOST_NODES = 1_000_000
 DEEPEST = 16
 """Nesting depth that subgraphs may have."""
+MOST_DIGESTED = 1 << 24
+"""Bytes of a model without its large values, up to which it is known that it was checked before."""
+_CHECKED = b"checked"
 FEW_BYTES = 1024
 """Of an initializer, which are no matter to copy."""
 VALUES = ("raw_data", *OTHER_VALUES)
@@ -61,6 +68,27 @@ def read_model(source: Any) -> Any:
         OSError: the file cannot be read.
     """
     model = _parsed(source)
+    key = _checks_key(model) if isinstance(source, str | os.PathLike) else ""
+    if key and disk_cache.shared().get(key) == _CHECKED:
+        return model
+    _check_all(model)
+    if key:
+        disk_cache.shared().put(key, _CHECKED)
+    return model
+
+
+def _checks_key(model: Any) -> str:
+    """The key of a record that says that a model from a file was checked, by all of it but the values that
+    lie in files; empty where there is to be none.
+    """
+    if not kernel_cache.usable() or model.ByteSize() > MOST_DIGESTED:
+        return ""
+    # Where values lie in a file is a text of this process, which no model can say.
+    parts = model.SerializeToString(deterministic=True).split(HERE.encode())
+    return "\0".join(("checked", identity(), library().__version__, digest(parts)))
+
+
+def _check_all(model: Any) -> None:
     _check_texts(model)
     nodes = list(all_nodes(model))
     tensors = list(_all_tensors(model, nodes))
@@ -76,7 +104,6 @@ def read_model(source: Any) -> Any:
     for t in tensors:
         _check_tensor(t)
     _check(model)
-    return model
 
 
 def _parsed(source: Any) -> Any:

@@ -104,7 +104,7 @@ class Job(Generic[V]):
             self._done.set()
 
     def result(self) -> V:
-        """What it gives; it is done here, if nobody has begun it.
+        """Result of the function; it is done here, if nobody has begun it.
 
         Raises:
             Exception: what the function raised.

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from functools import cache
 from hashlib import sha256
 from importlib.util import find_spec
@@ -28,6 +29,15 @@ def identity() -> str:
     parts = [f"{package} {installed(package)}" for package in ("texpr", "llvmlite", "islpy")]
     parts += sorted(_sources(str(Path(__file__).parents[1])))
     return sha256("\n".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def digest(parts: Iterable[bytes]) -> str:
+    """A digest of parts, which is another one where the same bytes are parted elsewhere."""
+    found = sha256()
+    for part in parts:
+        found.update(len(part).to_bytes(8, "little"))
+        found.update(part)
+    return found.hexdigest()
 
 
 def _sources(directory: str) -> list[str]:

@@ -5,6 +5,7 @@ same element.
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
 
@@ -115,32 +116,29 @@ def make_arena(
     return Arena(
         {t: offset[first[t]] for t in lives if first[t] in offset},
         top,
-        sum(map(_aligned_bytes, lives)),
+        sum(_aligned(tensor_bytes(t)) for t in lives),
         over,
         {t: elsewhere[first[t]] for t in lives if first[t] in elsewhere},
     )
 
 
 def _assign_offsets(lives: Lifetimes) -> tuple[dict[Tensor, int], int]:
+    placed: list[tuple[int, int, int, int]] = []
+    """First byte and end of each tensor, from the lowest on, and its life."""
     offset: dict[Tensor, int] = {}
-    top = 0
-    for tensor in sorted(lives, key=lambda t: (-tensor_bytes(t), lives[t])):
-        at = 0
-        for low, high in sorted(
-            (offset[t], offset[t] + _aligned_bytes(t)) for t in offset if _overlap(lives[t], lives[tensor])
-        ):
-            if at + _aligned_bytes(tensor) <= low:
-                break
-            at = max(at, high)
+    sizes = {t: (-tensor_bytes(t), lives[t]) for t in lives}
+    for tensor in sorted(lives, key=sizes.__getitem__):
+        (first, last), size, at = lives[tensor], _aligned(-sizes[tensor][0]), 0
+        for low, high, begin, end in placed:
+            if begin <= last and first <= end:
+                if at + size <= low:
+                    break
+                at = max(at, high)
         offset[tensor] = at
-        top = max(top, at + _aligned_bytes(tensor))
-    return offset, top
+        insort(placed, (at, at + size, first, last))
+    return offset, max((end for _, end, _, _ in placed), default=0)
 
 
-def _aligned_bytes(tensor: Tensor) -> int:
+def _aligned(size: int) -> int:
     """Bytes up to the next line; an empty tensor has a place, too."""
-    return max(1, -(-tensor_bytes(tensor) // ALIGNMENT)) * ALIGNMENT
-
-
-def _overlap(a: tuple[int, int], b: tuple[int, int]) -> bool:
-    return a[0] <= b[1] and b[0] <= a[1]
+    return max(1, -(-size // ALIGNMENT)) * ALIGNMENT

@@ -29,7 +29,6 @@ class Memory:
     """The arrays of a plan.
 
     Attributes:
-        arena: where intermediate tensors and results lie, where they stay (`fixed`).
         scalars: variables of one element on the host that a device reads.
         in_place: variables whose new values are written over the old ones.
         exchanged: variables whose new values are written to their spare arrays.
@@ -65,7 +64,11 @@ class Memory:
         given_away = {*interface.results, *updates.values(), *self._sent}
         self.prepacked = Prepacked(placement, order.all, variables, given_away, views)
         self._lives, self._over = self._lifetimes(order, reuse)
-        self.arena = make_arena(self._lives, self._over)
+
+    @once
+    def arena(self) -> Arena:
+        """Places of intermediate tensors and results, where they stay (`fixed`)."""
+        return make_arena(self._lives, self._over)
 
     def _lifetimes(self, order: LaunchOrder, reuse: bool) -> tuple[Lifetimes, Mapping[Tensor, Tensor]]:
         """Live ranges of computed tensors, new values of variables, what is sent and what is kept

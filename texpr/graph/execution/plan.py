@@ -14,6 +14,7 @@ from texpr.graph.capture.capture import Capture
 from texpr.graph.capture.symbolic import Symbolic
 from texpr.graph.capture.variable import Variable
 from texpr.graph.execution import plan_records
+from texpr.graph.execution.arena import Arena
 from texpr.graph.execution.compile import Compiled, Settings, compile_program
 from texpr.graph.execution.in_place_updates import LaunchOrder, order_in_place_updates
 from texpr.graph.execution.interface import Interface
@@ -73,7 +74,6 @@ class Plan(PlanReport):
         events: what happens between launches: parcels that begin, arrivals that are waited for.
         placement: where it runs.
         runner: what runs it.
-        arena: where intermediate tensors and results lie in runs on arrays that stay.
     Raises:
         CallError: `disable` names no pass, or variables lie on different devices, or parcels and
             arrivals are not on the CPU.
@@ -156,10 +156,14 @@ class Plan(PlanReport):
             self._memory = Memory(
                 placement, interface, made.views, order, settings.in_place, arrays, made.starts
             )
-        self.arena = self._memory.arena
         awaited = {a: [interface.variables[v] for v in a.variables] for a in arrivals}
         self.events = between = events(order.first, interface.sent, awaited, self._memory.root)
         self.runner = Runner(placement, interface, order, self._memory, between)
+
+    @property
+    def arena(self) -> Arena:
+        """Places of intermediate tensors and results in runs on arrays that stay."""
+        return self._memory.arena
 
     @once
     def captured(self) -> Program:

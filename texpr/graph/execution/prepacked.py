@@ -77,7 +77,7 @@ class Prepacked:
         return {t: v for t, v in found.items() if v is not None}
 
     def copies_to_make(self, launch: Launch) -> list[Any]:
-        """Where the copies of a launch are going to lie; none if they are there."""
+        """Memory for the copies of a launch; none if they are there."""
         *copies, done = launch.prepacked or (None,)
         return [] if done is None or self.arrays[done][0] else [self.arrays[t] for t in copies]
 
