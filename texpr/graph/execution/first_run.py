@@ -7,21 +7,23 @@ of the system, on another core if there is one: a third of the time is neither p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from texpr.graph.capture.variable import Variable, layout_of
-from texpr.graph.execution.placement import Host
+from texpr.graph.execution.placement import Host, Step
 from texpr.graph.execution.prepacked import Prepacked
 from texpr.graph.lowering.launch_sequence import Launch
 from texpr.graph.passes.flatten_calls import shape_of
+from texpr.ir.dtypes import numpy_dtype
 from texpr.ir.expr import Tensor
 from texpr.runtime.call.signal_guard import deferred_interrupts
 from texpr.runtime.slabs import LEAST, Reused, touch
 from texpr.support.background import Helper, Job
+from texpr.support.frozen_dataclass import frozen
 
 MOST_AHEAD = 1 << 26
 """Bytes of a weight that is read while another one is in memory."""
@@ -30,12 +32,12 @@ Failed = Callable[[Sequence[Launch]], Callable[[int], object]]
 
 
 class FirstRun:
-    """Launches, and the weights that lie elsewhere."""
+    """Launches in parts, each of which begins with one that needs weights that lie elsewhere."""
 
     def __init__(self, placement: Host, packed: Prepacked, launches: Sequence[Launch]) -> None:
         self._placement, self._packed = placement, packed
-        self._steps = list(_steps(launches, packed))
-        self._last = {v: k for k, (_, own) in enumerate(self._steps) for v in own.values()}
+        self._parts = _parts(launches, packed)
+        self._last = {v: k for k, (_, own) in enumerate(self._parts) for v in own.values()}
         self._held: dict[Variable, np.ndarray] = {}
         self._memory = Reused()
 
@@ -48,52 +50,95 @@ class FirstRun:
             CheckpointError: the file of a weight has changed.
         """
         with Helper() as helper:
-            jobs: list[Job] = []
-            for k, (launches, own) in enumerate(self._steps):
-                self._take(jobs, own)
-                weights = {t: self._held[v].reshape(shape_of(t)) for t, v in own.items()}
-                values = {**arrays, **weights} if own else arrays
-                step = self._placement.sequence(name, (), launches, values, failed(launches))
-                if own:
-                    jobs = [helper.begin(job) for job in self._ahead(k)]
-                with deferred_interrupts:  # a launch may write over what it reads
-                    step()
+
+            def begin(k: int) -> _Jobs:
+                return self._begin(helper, k, name, arrays, failed)
+
+            jobs = begin(0)
+            for k in range(len(self._parts)):
+                jobs.read.result()
+                steps = jobs.steps.result()
+                jobs.touched.drop()  # from here on the kernel has the copies for itself
+                is_small = self._bytes_of(k + 1) <= MOST_AHEAD
+                jobs = begin(k + 1) if is_small else jobs
+                for step in steps:
+                    with deferred_interrupts:  # a launch may write over what it reads
+                        step()
                 for v in [v for v in self._held if self._last[v] == k]:
                     self._memory.give_back(self._held.pop(v))
+                jobs = jobs if is_small else begin(k + 1)
 
-    def _take(self, jobs: Sequence[Job], own: Mapping[Tensor, Variable]) -> None:
-        """Have the weights of a step, and nobody write to copies that its kernel makes."""
-        if own and jobs:
-            read, touched = jobs
-            self._held |= read.result()
-            touched.drop()
-        self._held |= {v: v.held_in(self._memory.take) for v in self._missing(own)}
+    def _begin(
+        self, helper: Helper, k: int, name: str, arrays: Mapping[Tensor, Any], failed: Failed
+    ) -> _Jobs:
+        """Begin to make the steps of a part, to read its weights, and to touch the copies that it makes."""
+        groups, own = self._parts[k] if k < len(self._parts) else ((), {})
+        missing = self._missing(own)
+        self._held |= {v: self._place(v) for v in missing}
+        values = {**arrays, **{t: _seen(self._held[v], t) for t, v in own.items()}}
+        copies = [c for n in chain(*groups) for c in self._packed.copies_to_make(n) if c.nbytes >= LEAST]
 
-    def _missing(self, own: Mapping[Tensor, Variable]) -> list[Variable]:
-        return [v for v in dict.fromkeys(own.values()) if v not in self._held]
+        def steps() -> list[Step]:
+            return [self._placement.sequence(name, (), each, values, failed(each)) for each in groups]
 
-    def _ahead(self, k: int) -> tuple[Callable[[], dict[Variable, np.ndarray]], Callable[[], None]]:
-        """Functions that read what the next step with weights needs, and touch the copies that it makes."""
-        launches, own = next((s for s in self._steps[k + 1 :] if s[1]), ((), {}))
-        sizes = {v: layout_of(v).nbytes for v in self._missing(own) if v.is_deferred}
-        missing = [(v, self._memory.take(size)) for v, size in sizes.items() if size <= MOST_AHEAD]
-        copies = [c for n in launches for c in self._packed.copies_to_make(n) if c.nbytes >= LEAST]
-
-        def read() -> dict[Variable, np.ndarray]:
-            return {v: v.held_in(lambda size, found=found: found[:size]) for v, found in missing}
+        def read() -> None:
+            for v in missing:
+                _fill(self._held[v], v)
 
         def touch_copies() -> None:
             for copy in copies:
                 touch(copy)
 
-        return read, touch_copies
+        return _Jobs(helper.begin(steps), helper.begin(read), helper.begin(touch_copies))
+
+    def _place(self, variable: Variable) -> np.ndarray:
+        """Bytes for the value of a variable, or those that it has."""
+        if variable.is_deferred:
+            return self._memory.take(layout_of(variable).nbytes)
+        return variable.held().reshape(-1).view(np.uint8)
+
+    def _missing(self, own: Mapping[Tensor, Variable]) -> list[Variable]:
+        return [v for v in dict.fromkeys(own.values()) if v not in self._held]
+
+    def _bytes_of(self, k: int) -> int:
+        """Bytes of the weights that are to be read for a part."""
+        return (
+            sum(layout_of(v).nbytes for v in self._missing(self._parts[k][1])) if k < len(self._parts) else 0
+        )
 
 
-def _steps(
+@frozen
+class _Jobs:
+    """Preparations for a part, which another thread may have begun."""
+
+    steps: Job[list[Step]]
+    read: Job[None]
+    touched: Job[None]
+
+
+def _fill(memory: np.ndarray, variable: Variable) -> None:
+    """Let memory have the value of a variable, which may lie here by now."""
+    found = variable.held_in(lambda size: memory)
+    if not np.may_share_memory(found, memory):
+        memory[...] = found.reshape(-1).view(np.uint8)
+
+
+def _seen(memory: np.ndarray, tensor: Tensor) -> np.ndarray:
+    """The value in some memory as a kernel sees it."""
+    return memory.view(numpy_dtype(tensor.dtype)).reshape(shape_of(tensor))
+
+
+def _parts(
     launches: Sequence[Launch], packed: Prepacked
-) -> Iterator[tuple[tuple[Launch, ...], dict[Tensor, Variable]]]:
-    """Launches that run together, with weights that lie elsewhere: one with such weights is alone."""
-    values = [(n, packed.values(n)) for n in launches]
-    for alone, group in groupby(enumerate(values), lambda each: each[0] if each[1][1] else -1):
-        found = [each for _, each in group]
-        yield tuple(n for n, _ in found), found[0][1] if alone >= 0 else {}
+) -> list[tuple[Sequence[Sequence[Launch]], dict[Tensor, Variable]]]:
+    """Groups of launches that run together, and the weights that each part of them needs: the first
+    launch of a part does, and is alone in its group.
+    """
+    found: list[tuple[list[list[Launch]], dict[Tensor, Variable]]] = [([[]], {})]
+    for launch in launches:
+        own = packed.values(launch)
+        if own:
+            found.append(([[launch], []], own))
+        else:
+            found[-1][0][-1].append(launch)
+    return [([each for each in groups if each], own) for groups, own in found]
