@@ -9,6 +9,9 @@ import pytest
 import texpr as tx
 from bench.inner.assembly import inner_loops
 from texpr.compiler import pass_pipeline
+from texpr.compiler.kernels.prepacking import with_prepacking
+from texpr.compiler.kernels.workspace import with_scratch
+from texpr.ir.loop import If
 from texpr.targets import emit_llvm, find_target
 from texpr.targets.common import llvm_backend
 from texpr.targets.emit.pass_selection import is_plain, sums_in_registers
@@ -136,3 +139,24 @@ def test_few_passes_keep_sums_in_registers(text: str, size: int):
         loops = inner_loops(llvm_backend.generate(each, native.triple, native.cpu, native.features).assembly)
         longest.append(max((loop for loop in loops if any("fmadd" in n for n in loop)), key=len))
     assert len(longest[0]) <= 1.05 * len(longest[1]) and not any("rsp" in n for n in longest[0])
+
+
+def test_operands_that_are_packed_once_leave_as_little():
+    """The condition that asks whether they are stands outside of all loops."""
+    native, op = find_target("native"), tx.op(PRODUCT)
+    schedule = tx.Schedule(op.program(), dict.fromkeys(op.program().sizes, 999)).auto(constant=["B"])
+    final = with_prepacking(pass_pipeline.prepared(schedule.kernel, native), frozenset({"B"}))
+    assert any(isinstance(s, If) for s in final.body) and sums_in_registers(final)
+    text, _ = emit_llvm(with_scratch(final), native)
+    if native.machine.vector_registers < 32:
+        return  # tiles for fewer registers are others
+    longest = [
+        max(
+            map(
+                len,
+                inner_loops(llvm_backend.generate(each, native.triple, native.cpu, native.features).assembly),
+            )
+        )
+        for each in (text, text.replace(llvm_backend.REGISTER_PASSES, llvm_backend.FUNCTION_PASSES))
+    ]
+    assert longest[0] <= 1.05 * longest[1]
