@@ -53,7 +53,7 @@ def test_others_keep_their_loops(read: str, sizes: dict[str, int]):
 
 @pytest.mark.parametrize("operator", [window_operator, output_operator])
 def test_transforms_of_convolutions_are_one_loop(operator):
-    tiling = Tiling(1, 32, 56, 56, 64, 3, (1, 1), 56, 56, 4, 8, 6)
+    tiling = Tiling(1, 32, 56, 56, 64, (3, 3), (1, 1), 56, 56, (4, 4), 8, 6)
     s = Schedule(operator(tiling)).auto("x86-64-v3")
     (loop,) = outermost(str(s))
     assert "parallel" in loop and s.certificate()

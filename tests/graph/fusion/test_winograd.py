@@ -77,35 +77,47 @@ def everywhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def assert_near(found: np.ndarray, wanted: np.ndarray, x: np.ndarray, weight: np.ndarray) -> None:
     """Equal but for roundings, whose size is that of the largest sum of products."""
-    largest = float(np.abs(x).max(initial=0) * np.abs(weight).sum(axis=(1, 2, 3)).max())
+    largest = float(np.abs(x).max(initial=0) * np.abs(weight).reshape(len(weight), -1).sum(axis=1).max())
     np.testing.assert_allclose(found, wanted, rtol=0, atol=2e-6 * largest + 1e-12)
 
 
-@examples(30)
+TAPS = [(3, 3), (5, 5), (2, 2), (3, 5), (1, 7), (7, 1), (1, 5), (3, 1), (2,), (3,), (4,), (5,), (6,), (7,)]
+
+
+@examples(60)
 @given(
-    st.sampled_from([(3, 4), (3, 2), (5, 2)]),
+    st.sampled_from(TAPS),
+    st.sampled_from(sorted({n for sizes in winograd.WINDOWS.values() for n in sizes})),
     st.tuples(st.integers(1, 3), st.integers(1, 4), st.integers(1, 8)),
     st.tuples(st.integers(1, 14), st.integers(1, 14)),
     st.tuples(st.integers(0, 3), st.integers(0, 3)),
 )
 def test_the_program_in_tiles_computes_convolutions_of_any_shape(
-    tiles: tuple[int, int], counts: tuple[int, int, int], extents: tuple[int, int], padding: tuple[int, int]
+    taps: tuple[int, ...],
+    window: int,
+    counts: tuple[int, int, int],
+    extents: tuple[int, int],
+    padding: tuple[int, int],
 ):
     """By the interpreter, with the image, the weights and the bias as inputs."""
-    (size, outputs), (images, channels, filters) = tiles, counts
-    height, width = (max(n, size - 2 * p) for n, p in zip(extents, padding, strict=True))
-    text = f"""op layer(X: f32[{images}, {channels}, {height}, {width}], W: f32[{filters}, {channels}, {size}, {size}],
-                        b: f32[{filters}])
-      -> Y: f32[{images}, {filters}, {height + 2 * padding[0] - size + 1}, {width + 2 * padding[1] - size + 1}] {{
-      Y[n, k, y, x] = max(0, b[k] + sum(c, r, q: X[n, c, y + r - {padding[0]}, x + q - {padding[1]} | 0] * W[k, c, r, q]))
+    (images, channels, filters), dims = counts, len(taps)
+    before = padding[-dims:]
+    sizes = [max(n, r - 2 * p) for n, r, p in zip(extents[-dims:], taps, before, strict=True)]
+    results = [n + 2 * p - r + 1 for n, r, p in zip(sizes, taps, before, strict=True)]
+    places, offsets = ("y", "x")[-dims:], ("r", "q")[-dims:]
+    reads = ", ".join(f"{i} + {r} - {p}" for i, r, p in zip(places, offsets, before, strict=True))
+    text = f"""op layer(X: f32[{images}, {channels}, {listed(sizes)}], W: f32[{filters}, {channels}, {listed(taps)}],
+                        b: f32[{filters}]) -> Y: f32[{images}, {filters}, {listed(results)}] {{
+      Y[n, k, {listed(places)}]
+        = max(0, b[k] + sum(c, {listed(offsets)}: X[n, c, {reads} | 0] * W[k, c, {listed(offsets)}]))
     }}"""
     plain = tx.op(text).program()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(winograd, "GAIN", 0)
-        patch.setattr(winograd, "TILES", {size: (outputs,)})
+        patch.setattr(winograd, "WINDOWS", {1: (window,), 2: (6,)})
         tiled, decisions = with_winograd(plain, {plain.inputs[1]})
     verify_program(tiled)
-    assert len(decisions) == 1
+    assert len(decisions) == (window > max(taps) or dims == 2 and 1 not in taps)
     for each in tiled.equations:
         if isinstance(each, Invoke):
             check_program(each.program)  # as is done to texts of users
@@ -114,12 +126,22 @@ def test_the_program_in_tiles_computes_convolutions_of_any_shape(
     assert_near(found, wanted, x, weight)
 
 
+def listed(parts: Sequence[object]) -> str:
+    """Parts with commas between them."""
+    return ", ".join(map(str, parts))
+
+
 @pytest.mark.parametrize(
     "module, shape",
     [
         (nn.Conv2d(3, 7, 3, padding=1), (2, 3, 9, 14)),
         (nn.Conv2d(5, 13, 3), (1, 5, 7, 6)),
         (nn.Conv2d(2, 6, 5, padding=2, bias=False), (3, 2, 5, 1)),
+        (nn.Conv2d(5, 13, (1, 7), padding=(0, 3)), (1, 5, 9, 17)),
+        (nn.Conv2d(5, 13, (7, 1), padding=(3, 0)), (2, 5, 17, 17)),
+        (nn.Conv2d(4, 6, (5, 3), padding=(2, 0), bias=False), (1, 4, 8, 15)),
+        (nn.Conv1d(5, 13, 5, padding=2), (2, 5, 50)),
+        (nn.Conv1d(5, 8, 3, bias=False), (1, 5, 3)),
     ],
 )
 def test_kernels_compute_it(module: nn.Module, shape: tuple[int, ...], everywhere: None):
@@ -161,7 +183,8 @@ OTHERS = {
     "groups": (nn.Conv2d(32, 32, 3, padding=1, groups=4), (1, 32, 24, 24), {}),
     "one tap": (nn.Conv2d(32, 32, 1), (1, 32, 24, 24), {}),
     "seven taps": (nn.Conv2d(32, 32, 7, padding=3), (1, 32, 24, 24), {}),
-    "rectangles": (nn.Conv2d(32, 32, (3, 1), padding=(1, 0)), (1, 32, 24, 24), {}),
+    "eight taps of a row": (nn.Conv1d(64, 64, 8), (1, 64, 256), {}),
+    "strides of a row": (nn.Conv1d(64, 64, 5, stride=2), (1, 64, 256), {}),
     "three channels": (nn.Conv2d(3, 32, 3, padding=1), (1, 3, 24, 24), {}),
     "left out": (nn.Conv2d(32, 32, 3, padding=1), (1, 32, 24, 24), {"disable": "winograd"}),
     "no fusion": (nn.Conv2d(32, 32, 3, padding=1), (1, 32, 24, 24), {"opt": 2}),
@@ -247,6 +270,19 @@ def test_roundings_are_about_twice_those_of_a_plain_sum():
     assert 1 < error(tiled(x)[0], wanted) / error(plain(x)[0], wanted) < 2.5
 
 
+@pytest.mark.parametrize("taps", [3, 5, 7])
+def test_roundings_of_one_dimension_are_no_larger(taps: int):
+    """Of 256 channels, by windows of eight elements."""
+    module = nn.Conv1d(256, 96, taps, padding=taps // 2, bias=False).eval()
+    x = floats(1, 256, 512)
+    exact = nn.Conv1d(256, 96, taps, padding=taps // 2, bias=False).double().eval()
+    exact.weight.data = module.weight.numpy().astype(np.float64)
+    wanted = exact(x.astype(np.float64))
+    tiled, plain = plan_of(module, x.shape), plan_of(module, x.shape, disable=["winograd"])
+    assert in_tiles(tiled) == 1
+    assert error(tiled(x)[0], wanted) / error(plain(x)[0], wanted) < 2.5
+
+
 def test_the_points_have_smaller_errors_than_the_usual_ones():
     """Of 256 channels of tiles of 4x4, in f32, beside f64."""
     weight, windows = floats(8, 256, 3, 3), floats(256, 16, 6, 6)
@@ -303,7 +339,7 @@ def test_models_from_files_use_it(tmp_path: Path):
     assert not np.array_equal(plain, block(x))  # it is used
 
 
-TILING = Tiling(1, 64, 56, 56, 64, 3, (1, 1), 56, 56, 4, 8, 6)
+TILING = Tiling(1, 64, 56, 56, 64, (3, 3), (1, 1), 56, 56, (4, 4), 8, 6)
 
 
 def test_costs_count_products_and_bytes():
@@ -323,7 +359,7 @@ def test_rows_of_tiles_share_equations(rows: int, count: int):
 @pytest.mark.parametrize("outputs", [4, 2])
 def test_transforms_of_windows_are_copies_for_each_row(outputs: int):
     """One equation each; no row asks at run time which one it is."""
-    program = window_operator(replace(TILING, outputs=outputs))
+    program = window_operator(replace(TILING, outputs=(outputs, outputs)))
     steps = automatic(program, {}).kernel
     assert len(program.equations) <= 5
     kinds = {n.var.name: n.kind for n in statements(steps) if isinstance(n, For) and n.var.name in "ak"}

@@ -1,7 +1,7 @@
 """Convolutions whose weights stay the same, by Winograd's method: fewer products, more sums.
 
-`Y[n, k, y, x] = f(sum(c, r, q: X[n, c, y + r - P, x + q - L | 0] * weight[k, c, r, q]))` becomes
-three kernels (`winograd_operators`), the last of which ends with `f`. Transformed weights are kept
+`Y[n, k, y, x] = f(sum(c, r, q: X[n, c, y + r - P, x + q - L | 0] * weight[k, c, r, q]))`, and the
+same of one dimension, becomes three kernels (`winograd_operators`), the last of which ends with `f`. Transformed weights are kept
 from run to run as packed ones are. That the transforms are right is checked in fractions
 (`cook_toom`); floats round otherwise than the plain sum, and infinities become NaN in all outputs of
 their tile (`docs/guide/rounding.md`).
@@ -9,10 +9,13 @@ their tile (`docs/guide/rounding.md`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
+from itertools import product
+from math import prod
 
 from texpr.graph.fusion.kernel_groups import Group, as_program
 from texpr.graph.fusion.producer_consumer import FLOPS_PER_BYTE, Decision, fuse
+from texpr.graph.fusion.single_groups import views_of, without_group
 from texpr.graph.fusion.winograd_operators import Tiling, output_operator, product_operator, window_operator
 from texpr.graph.passes.flatten_calls import shape_of, view
 from texpr.ir.affine import linear
@@ -25,16 +28,19 @@ from texpr.passes.analysis.substitution import over_tensors
 from texpr.support.frozen_dataclass import frozen_by_identity, replace
 from texpr.targets import find_target
 
-TILES = {3: (4, 2), 5: (2,)}
-"""Outputs of a tile in each dimension, by the taps of a filter."""
+WINDOWS = {1: (8, 6, 4), 2: (6, 4)}
+"""Elements of a window in a dimension with several taps, by the number of such dimensions: more of
+them need fewer products, and round more."""
 GAIN = 1.2
 """The least quotient of the two costs: below it the plain sum has fewer roundings and less memory."""
 LEAST_LANES = 8
 """Tiles are filled up to a multiple of it, of longer vectors where there are such."""
 PANELS = (6, 12)
 """Filters whose sums for two vectors of tiles are in 16 or in 32 registers, beside operands."""
-REUSED_BYTES = 1 << 21
-"""Transformed images and their sums up to this size stay in a cache between two kernels."""
+REUSED = 4
+"""Transformed images and their sums stay near between two kernels up to so many second caches."""
+AGAIN = 6
+"""Moving one of the bytes above takes as long as moving so many of those below."""
 MOST_BYTES = 1 << 28
 """Transformed images and their sums take no more memory than so much."""
 
@@ -45,14 +51,14 @@ class Convolution:
 
     Attributes:
         total: the sum in its value, which may read it several times (`silu`).
-        padding: zeros above and left of the image.
+        padding: zeros above and left of the image; of one dimension, zeros before it.
     """
 
     equation: Equation
     total: Reduce
     image: Tensor
     weight: Tensor
-    padding: tuple[int, int]
+    padding: tuple[int, ...]
 
 
 def with_winograd(program: Program, constants: Set[Tensor]) -> tuple[Program, list[Decision]]:
@@ -64,15 +70,29 @@ def with_winograd(program: Program, constants: Set[Tensor]) -> tuple[Program, li
     equations: list[Equation | Invoke] = []
     decisions: list[Decision] = []
     names = {t.name for t in (*program.inputs, *program.outputs, *program.temporaries)}
+    views = views_of(program)
     for each in program.equations:
-        found = convolution(each, constants) if isinstance(each, Equation) else None
+        found = _convolution_of_one_group(each, constants, views)
         tiling = best_tiling(found) if found else None
         if found and tiling:
             equations += _in_tiles(found, tiling, names)
             decisions.append(_decision(found, tiling))
+            if found.equation.target is not each.target:
+                equations.append(view(each.target, found.equation.target))
         else:
             equations.append(each)
     return (replace(program, equations=tuple(equations)), decisions) if decisions else (program, [])
+
+
+def _convolution_of_one_group(
+    each: Equation | Invoke, constants: Set[Tensor], views: Mapping[Tensor, Tensor]
+) -> Convolution | None:
+    """The convolution that an equation is, or is without a dimension for one group."""
+    if not isinstance(each, Equation):
+        return None
+    found = convolution(each, constants)
+    alone = None if found else without_group(each, views)
+    return convolution(alone, constants) if alone else found
 
 
 def convolution(equation: Equation, constants: Set[Tensor]) -> Convolution | None:
@@ -80,7 +100,7 @@ def convolution(equation: Equation, constants: Set[Tensor]) -> Convolution | Non
     total, *again = [n for n in walk(equation.value) if isinstance(n, Reduce)] or [None]
     if total is None or not all(equal(total, n) for n in again):
         return None
-    if len(equation.axes) != 4 or equation.target.dtype != F32 or not _is_plain(equation):
+    if len(equation.axes) not in (3, 4) or equation.target.dtype != F32 or not _is_plain(equation):
         return None
     factors = (total.body.lhs, total.body.rhs) if isinstance(total.body, Mul) else ()
     reads = [f for f in factors if isinstance(f, Read) and f.tensor.dtype == F32]
@@ -88,7 +108,7 @@ def convolution(equation: Equation, constants: Set[Tensor]) -> Convolution | Non
         total.op != "sum"
         or total.dtype != F32
         or total.where is not None
-        or len(total.axes) != 3
+        or len(total.axes) != len(equation.axes) - 1
         or len(reads) != 2
     ):
         return None
@@ -114,25 +134,28 @@ def _is_plain(equation: Equation) -> bool:
 
 def _taps(equation: Equation, total: Reduce, weight: Read) -> tuple[Var, ...] | None:
     """The variables `c, r, q` of a sum whose weights are `weight[k, c, r, q]`, all of them."""
-    if len(weight.indices) != 4 or weight.guard is not None or weight.indices[0] is not equation.axes[1].var:
+    rank = len(equation.axes)
+    if len(weight.indices) != rank or weight.guard or weight.indices[0] is not equation.axes[1].var:
         return None
     extents = {a.var: integer(a.hi) for a in total.axes if integer(a.lo) == 0}
     found = tuple(i for i in weight.indices[1:] if isinstance(i, Var) and i in extents)
-    whole = len(set(found)) == 3 and [extents[v] for v in found] == list(shape_of(weight.tensor)[1:])
+    whole = len(set(found)) == rank - 1 and [extents[v] for v in found] == list(shape_of(weight.tensor)[1:])
     return found if whole else None
 
 
-def _padding(equation: Equation, taps: tuple[Var, ...], image: Read) -> tuple[int, int] | None:
-    """`(P, L)` of an image read at `[n, c, y + r - P, x + q - L | 0]`, both at least 0."""
+def _padding(equation: Equation, taps: tuple[Var, ...], image: Read) -> tuple[int, ...] | None:
+    """`P, L` of an image read at `[n, c, y + r - P, x + q - L | 0]`, both at least 0."""
     guard = image.guard
     zero = guard is None or (
         guard.mode == "value" and isinstance(guard.value, Const) and not guard.value.value
     )
-    (n, _, y, x), (c, r, q) = (a.var for a in equation.axes), taps
-    if not zero or len(image.indices) != 4 or image.indices[0] is not n or image.indices[1] is not c:
+    n, _, *elements = (a.var for a in equation.axes)
+    if not zero or len(image.indices) != len(equation.axes):
         return None
-    above, left = _offset(image.indices[2], y, r), _offset(image.indices[3], x, q)
-    return None if above is None or left is None or max(above, left) > 0 else (-above, -left)
+    if image.indices[0] is not n or image.indices[1] is not taps[0]:
+        return None
+    found = [_offset(*each) for each in zip(image.indices[2:], elements, taps[1:], strict=True)]
+    return None if any(o is None or o > 0 for o in found) else tuple(-o for o in found if o is not None)
 
 
 def _offset(place: Expr, element: Var, tap: Var) -> int | None:
@@ -143,50 +166,63 @@ def _offset(place: Expr, element: Var, tap: Var) -> int | None:
 
 def best_tiling(given: Convolution) -> Tiling | None:
     """The tiles that cost least; None if the plain sum costs little more."""
-    shape = shape_of(given.weight)
-    if shape[2] != shape[3] or shape[2] not in TILES or 0 in (*shape, *shape_of(given.equation.target)):
+    if 0 in (*shape_of(given.weight), *shape_of(given.equation.target)):
         return None
-    best = min((_tiling(given, m) for m in TILES[shape[2]]), key=cost)
+    taps = _two(shape_of(given.weight)[2:])
+    sizes = WINDOWS.get(sum(r > 1 for r in taps), ())
+    choices = [(1,) if r == 1 else tuple(n - r + 1 for n in sizes if n > r) for r in taps]
+    best = min((_tiling(given, taps, m) for m in product(*choices)), key=cost, default=None)
+    if best is None or best.points == 1:
+        return None
     worth = GAIN * cost(best) <= plain_cost(best) and moved_bytes(best) <= MOST_BYTES
     return best if worth else None
 
 
-def _tiling(given: Convolution, outputs: int) -> Tiling:
+def _two(extents: Sequence[int]) -> tuple[int, int]:
+    """The extents of an image with two dimensions; one of one dimension is a row."""
+    height, width = (1, *extents)[-2:]
+    return height, width
+
+
+def _tiling(given: Convolution, taps: tuple[int, int], outputs: tuple[int, int]) -> Tiling:
     machine = find_target("native").machine
-    images, channels, height, width = shape_of(given.image)
-    _, filters, rows, columns = shape_of(given.equation.target)
+    images, channels, *extents = shape_of(given.image)
+    _, filters, *results = shape_of(given.equation.target)
+    (height, width), (rows, columns) = _two(extents), _two(results)
     return Tiling(
         images=images,
         channels=channels,
         height=height,
         width=width,
         filters=filters,
-        taps=shape_of(given.weight)[2],
-        padding=given.padding,
+        taps=taps,
+        padding=(0, *given.padding)[-2:],
         rows=rows,
         columns=columns,
         outputs=outputs,
         lanes=max(LEAST_LANES, machine.vector_bytes // F32.bytes),
         panel=PANELS[machine.vector_registers >= 32],
+        flat=len(extents) == 1,
     )
 
 
 def cost(t: Tiling) -> float:
     """Operations of a convolution in tiles, with the bytes that move as operations."""
-    squares, moved = t.window**2, moved_bytes(t)
-    passes = 2 if moved <= REUSED_BYTES else 4
-    weights = F32.bytes * squares * t.filters * t.channels
-    return 2 * squares * t.filters * t.channels * t.tiles + FLOPS_PER_BYTE * (passes * moved + weights)
+    moved, products = moved_bytes(t), t.points * t.panels * t.panel * t.channels
+    caches = find_target("native").machine.caches[:2]
+    near = REUSED * caches[-1] if caches else 0
+    passes = 2 * moved + (AGAIN - 2) * max(0, moved - near)
+    return 2 * products * t.tiles + FLOPS_PER_BYTE * (passes + F32.bytes * products)
 
 
 def moved_bytes(t: Tiling) -> int:
     """Bytes of all transformed windows and of their sums."""
-    return F32.bytes * t.window**2 * t.tiles * (t.channels + t.filters)
+    return F32.bytes * t.points * t.tiles * (t.channels + t.filters)
 
 
 def plain_cost(t: Tiling) -> float:
     """The same of the plain sum, whose image and weights move once."""
-    weights = t.taps**2 * t.filters * t.channels
+    weights = prod(t.taps) * t.filters * t.channels
     image = t.images * t.channels * t.height * t.width
     return 2 * weights * t.images * t.rows * t.columns + FLOPS_PER_BYTE * F32.bytes * (weights + image)
 
@@ -194,13 +230,13 @@ def plain_cost(t: Tiling) -> float:
 def _in_tiles(given: Convolution, tiling: Tiling, names: set[str]) -> Iterator[Equation | Invoke]:
     """The three calls in the place of an equation, and a view between two."""
     target = given.equation.target
-    window, product = window_operator(tiling), product_operator(tiling)
+    window, products = window_operator(tiling), product_operator(tiling)
     windows = _named(window.outputs[0], f"{target.name}_windows", names)
-    panels = _named(product.outputs[0], f"{target.name}_panels", names)
+    panels = _named(products.outputs[0], f"{target.name}_panels", names)
     whole = plain(*window.outputs[0].shape[:2], index(tiling.panels * tiling.panel), index(tiling.tiles))
     sums = replace(_named(panels, f"{target.name}_products", names), dims=whole)
     yield Invoke((windows,), window, (given.image,), span=given.equation.span)
-    yield Invoke((panels,), product, (given.weight, windows), span=given.equation.span)
+    yield Invoke((panels,), products, (given.weight, windows), span=given.equation.span)
     yield view(sums, panels)
     output, arguments = _output(given, tiling, sums)
     yield Invoke((target,), output, arguments, span=given.equation.span)
@@ -217,7 +253,8 @@ def _output(given: Convolution, tiling: Tiling, sums: Tensor) -> tuple[Program, 
     """The program from the sums over channels to the equation's target, and its arguments."""
     call = output_operator(tiling)
     (whole,) = call.outputs
-    read = Read(whole, tuple(a.var for a in given.equation.axes))
+    n, k, *places = (a.var for a in given.equation.axes)
+    read = Read(whole, (n, k, index(0), *places) if tiling.flat else (n, k, *places))
 
     def rule(node: Node) -> Node | None:
         return read if isinstance(node, Reduce) else None
@@ -232,6 +269,7 @@ def _output(given: Convolution, tiling: Tiling, sums: Tensor) -> tuple[Program, 
 
 def _decision(given: Convolution, tiling: Tiling) -> Decision:
     """The decision to compute a convolution in tiles."""
-    plain, products = given.equation.target.name, tiling.window**2 / tiling.outputs**2
-    reason = f"{tiling.taps**2 / products:.3g} times fewer products, by tiles of {tiling.outputs} x {tiling.outputs}"
-    return Decision("winograd", given.weight.name, (plain,), True, 0, 0, reason)
+    target, taps, outputs = given.equation.target.name, prod(tiling.taps), prod(tiling.outputs)
+    size = " x ".join(map(str, tiling.outputs[-1:] if tiling.flat else tiling.outputs))
+    reason = f"{taps * outputs / tiling.points:.3g} times fewer products, by tiles of {size}"
+    return Decision("winograd", given.weight.name, (target,), True, 0, 0, reason)
