@@ -21,6 +21,7 @@ from texpr.autodiff.cleanup.simplify import definitions, in_order, reads
 from texpr.autoschedule.core.cost import operations
 from texpr.autoschedule.core.cost_model import COSTS
 from texpr.graph.fusion.joined_parts import joined_runs, part_of, whole_source
+from texpr.graph.fusion.scaled_operands import scales_operand
 from texpr.graph.passes.absorb_views import element_value, inline_values
 from texpr.graph.passes.flatten_calls import shape_of, view, viewed
 from texpr.ir.affine import linear
@@ -288,6 +289,9 @@ class Fusion:
             return no("a reader's indices or conditions depend on it")
         if any(r.update is not None for r in readers):
             return no("a reader folds it into what is there")
+        if self._scales_along_sum(producer, found):
+            reason = "the other operand takes the scale"
+            return Decision("inline", tensor.name, names, True, saved, 0, reason)
         if any(u.inside is not None and _is_operand(r, u) for r, u in found):
             return no("a product takes it as an operand, again and again")
         if any(operations(r.value) + cost > MOST_OPERATIONS for r in readers):
@@ -299,6 +303,15 @@ class Fusion:
         if extra > FLOPS_PER_BYTE * max(0, saved):
             return no(f"{extra:,} operations would be done again to save {amount(max(0, saved))}")
         return Decision("inline", tensor.name, names, True, saved, extra, "computed where it is read")
+
+    def _scales_along_sum(self, producer: Equation, found: Sequence[tuple[Equation, Use]]) -> bool:
+        """True if the sums of products that read a tensor can take its scales with less work."""
+        if len(self._graph.readers(producer.target)) != len(found):
+            return False
+        return all(
+            u.inside is not None and is_contraction(r) and scales_operand(producer, r, u.read, u.inside)
+            for r, u in found
+        )
 
     def _fuse_parts(self) -> None:
         """`T[2*i] = a; T[2*i + 1] = b; Y[i] = f(T[i])`  ->  `Y[2*i] = f(a); Y[2*i + 1] = f(b)`."""
