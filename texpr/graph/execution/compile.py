@@ -11,10 +11,10 @@ import numpy as np
 
 from texpr.graph.execution import early_workers
 from texpr.graph.execution.placement import Placement, placement_of_name
-from texpr.graph.fusion.producer_consumer import Decision, fuse
+from texpr.graph.fusion.producer_consumer import fuse
 from texpr.graph.lowering import plan_cache
 from texpr.graph.lowering.launch_sequence import Launches, make_launches
-from texpr.graph.passes import FUSE, IN_PLACE, PREPACK, SWEEP, WINOGRAD, apply_laws, optimize
+from texpr.graph.passes import BATCH, FUSE, IN_PLACE, PREPACK, SWEEP, WINOGRAD, apply_laws, optimize
 from texpr.ir.expr import Tensor
 from texpr.ir.tensor import Program
 from texpr.runtime import gpu
@@ -26,10 +26,13 @@ from texpr.support.options import current
 
 if TYPE_CHECKING:
     from texpr.compiler import parallel_compile
-    from texpr.graph.fusion import materialize, operand_transposes, winograd
+    from texpr.graph.fusion import batch_parts, materialize, operand_transposes, winograd
+    from texpr.graph.lowering import batch_launches
     from texpr.runtime.process import worker
 else:
     parallel_compile = late("texpr.compiler.parallel_compile")
+    batch_launches = late("texpr.graph.lowering.batch_launches")
+    batch_parts = late("texpr.graph.fusion.batch_parts")
     materialize = late("texpr.graph.fusion.materialize")
     operand_transposes = late("texpr.graph.fusion.operand_transposes")
     winograd = late("texpr.graph.fusion.winograd")
@@ -197,9 +200,21 @@ def _lower(
     if "algebra" not in disabled:
         better = apply_laws(better, settings.reassociate)
     better, layouts = operand_transposes.transpose_recurrence_operands(better)
-    tiled: list[Decision] = []
-    if placement.name == gpu.HOST and WINOGRAD not in disabled:
-        better, tiled = winograd.with_winograd(better, prepacked)
     sweeps = placement.sweeps and SWEEP not in disabled
-    made = make_launches(better, True, sweeps, placement.kernel, prepacked, placement.alignment)
-    return better, replace(made, decisions=(*stored, *decisions, *layouts, *tiled, *made.decisions))
+    tiles = placement.name == gpu.HOST and WINOGRAD not in disabled
+
+    def made(given: Program, constants: Set[Tensor]) -> Launches:
+        tiled, decisions = winograd.with_winograd(given, constants) if tiles else (given, [])
+        found = make_launches(tiled, True, sweeps, placement.kernel, constants, placement.alignment)
+        return replace(found, decisions=(*decisions, *found.decisions))
+
+    split = None
+    if placement.name == gpu.HOST and prepacked and BATCH not in disabled:
+        split = batch_parts.in_parts(better, prepacked, constants.keys())
+    if split is None:
+        launches = made(better, prepacked)
+    else:
+        later = made(split.rest, prepacked | split.constants)
+        launches = batch_launches.launches_of_parts(split, made(split.part, prepacked), later)
+    before = (*stored, *decisions, *layouts)
+    return better, replace(launches, decisions=(*before, *launches.decisions))

@@ -32,6 +32,7 @@ from texpr.runtime.call.spec import RangeCheck
 from texpr.runtime.gpu.dlpack import ALIGNMENT as VECTOR
 from texpr.runtime.slabs import ALIGNMENT, block
 from texpr.support.errors import CallError
+from texpr.support.frozen_dataclass import replace
 from texpr.support.late import late
 from texpr.support.options import current
 from texpr.targets import target_of
@@ -121,7 +122,8 @@ class Host:
     def with_scratch(self, launches: Sequence[Launch]) -> tuple[Launch, ...]:
         """Buffers that would be on the heap."""
         parallel_compile.compile_all(k for n in launches for k in n.kernels)
-        return tuple(n.with_scratch() for n in launches)
+        kept: dict[object, tuple[Tensor, ...]] = {}
+        return tuple(_sharing(n.with_scratch(), kept) for n in launches)
 
     def block(self, size: int) -> np.ndarray:
         """Memory that begins at a whole line."""
@@ -363,3 +365,13 @@ def describe(value: Any) -> str:
     """An array by its dtype and shape, anything else by its type."""
     shape = getattr(value, "shape", None)
     return type(value).__name__ if shape is None else f"{value.dtype}{list(shape)}"
+
+
+def _sharing(launch: Launch, kept: dict[object, tuple[Tensor, ...]]) -> Launch:
+    """A launch that shares what a kernel keeps of constant inputs with those before it that run the
+    same kernel on them.
+    """
+    if not launch.prepacked:
+        return launch
+    constant = [t for own, t in zip(launch.program.inputs, launch.inputs) if own.name in launch.constants]
+    return replace(launch, prepacked=kept.setdefault((launch.kernel, *constant), launch.prepacked))

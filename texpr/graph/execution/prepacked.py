@@ -46,7 +46,8 @@ class Prepacked:
             results: tensors that a run gives away.
             views: tensors that are other tensors' memory.
         """
-        kept = [n.prepacked for n in launches if n.prepacked]
+        kept = [*dict.fromkeys(n.prepacked for n in launches if n.prepacked)]
+        self._packing = {n.prepacked: n for n in reversed(launches)}
         done = [t for *_, t in kept]
         self.once = _run_once(launches, results, views) if placement.name == HOST else ()
         copies = [*(t for *copies, _ in kept for t in copies), *(t for n in self.once for t in n.outputs)]
@@ -71,9 +72,13 @@ class Prepacked:
         return tuple(v for v, t in self._tensors.items() if t not in read)
 
     def values(self, launch: Launch) -> dict[Tensor, Variable]:
-        """The inputs of a launch that are, or lie in, variables of `unread`."""
+        """The inputs of a launch that are, or lie in, variables of `unread`, in the first run: what
+        another launch has packed before it is not read again.
+        """
         owner = {self._tensors[v]: v for v in self.unread}
-        found = {t: owner.get(self._views.get(t, t)) for t in launch.inputs}
+        packed = launch.packed if self._packing[launch.prepacked] is not launch else ()
+        read = (t for k, t in enumerate(launch.inputs) if k not in packed)
+        found = {t: owner.get(self._views.get(t, t)) for t in read}
         return {t: v for t, v in found.items() if v is not None}
 
     def copies_to_make(self, launch: Launch) -> list[Any]:

@@ -33,7 +33,7 @@ _ARITHMETIC = (Add, Sub, Mul, Div, Max, Min, Neg, Pow, Call)
 
 def operations(program: Program, sizes: Mapping[Var, int]) -> int:
     """Float operations of one run, a fold into a reduction counted as one."""
-    return sum(_per_equation(e, sizes) for e in _equations(program))
+    return sum(operations_of(e, sizes) for e in _equations(program))
 
 
 def multiply_adds(program: Program, sizes: Mapping[Var, int]) -> int:
@@ -56,7 +56,8 @@ def _equations(program: Program) -> list[Equation]:
     return [e for e in program.equations if not isinstance(e, Invoke)]
 
 
-def _per_equation(equation: Equation, sizes: Mapping[Var, int]) -> int:
+def operations_of(equation: Equation, sizes: Mapping[Var, int]) -> int:
+    """Float operations of one equation."""
     total = 0
     stack: list[tuple[Node, int]] = [(equation.value, _points(equation.axes, sizes))]
     while stack:

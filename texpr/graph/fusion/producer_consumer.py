@@ -47,8 +47,8 @@ class Decision:
     """The decision to fuse a tensor into its readers, or not, with the reason.
 
     Attributes:
-        kind: `keep`, `inline`, `parts`, `place`, `epilogue`, `layout`, `winograd`, `together`, `sweep` or
-            `over`.
+        kind: `keep`, `inline`, `parts`, `place`, `epilogue`, `layout`, `winograd`, `together`, `sweep`,
+            `batch` or `over`.
         tensor: what is computed.
         readers: the tensors that are computed from it.
         saved: bytes that need not move.

@@ -77,8 +77,9 @@ def with_winograd(program: Program, constants: Set[Tensor]) -> tuple[Program, li
         if found and tiling:
             equations += _in_tiles(found, tiling, names)
             decisions.append(_decision(found, tiling))
-            if found.equation.target is not each.target:
-                equations.append(view(each.target, found.equation.target))
+            (target,) = each.targets
+            if found.equation.target is not target:
+                equations.append(view(target, found.equation.target))
         else:
             equations.append(each)
     return (replace(program, equations=tuple(equations)), decisions) if decisions else (program, [])
@@ -170,17 +171,17 @@ def best_tiling(given: Convolution) -> Tiling | None:
         return None
     taps = _two(shape_of(given.weight)[2:])
     sizes = WINDOWS.get(sum(r > 1 for r in taps), ())
-    choices = [(1,) if r == 1 else tuple(n - r + 1 for n in sizes if n > r) for r in taps]
-    best = min((_tiling(given, taps, m) for m in product(*choices)), key=cost, default=None)
+    down, across = ([1] if r == 1 else [n - r + 1 for n in sizes if n > r] for r in taps)
+    best = min((_tiling(given, taps, m) for m in product(down, across)), key=cost, default=None)
     if best is None or best.points == 1:
         return None
     worth = GAIN * cost(best) <= plain_cost(best) and moved_bytes(best) <= MOST_BYTES
     return best if worth else None
 
 
-def _two(extents: Sequence[int]) -> tuple[int, int]:
+def _two(extents: Sequence[int], first: int = 1) -> tuple[int, int]:
     """The extents of an image with two dimensions; one of one dimension is a row."""
-    height, width = (1, *extents)[-2:]
+    height, width = (first, *extents)[-2:]
     return height, width
 
 
@@ -196,7 +197,7 @@ def _tiling(given: Convolution, taps: tuple[int, int], outputs: tuple[int, int])
         width=width,
         filters=filters,
         taps=taps,
-        padding=(0, *given.padding)[-2:],
+        padding=_two(given.padding, 0),
         rows=rows,
         columns=columns,
         outputs=outputs,
@@ -208,11 +209,15 @@ def _tiling(given: Convolution, taps: tuple[int, int], outputs: tuple[int, int])
 
 def cost(t: Tiling) -> float:
     """Operations of a convolution in tiles, with the bytes that move as operations."""
-    moved, products = moved_bytes(t), t.points * t.panels * t.panel * t.channels
+    products = t.points * t.panels * t.panel * t.channels
+    return 2 * products * t.tiles + FLOPS_PER_BYTE * (2 * moving(moved_bytes(t)) + F32.bytes * products)
+
+
+def moving(size: int) -> float:
+    """Bytes that are moved once, those that leave the caches between two kernels several times."""
     caches = find_target("native").machine.caches[:2]
     near = REUSED * caches[-1] if caches else 0
-    passes = 2 * moved + (AGAIN - 2) * max(0, moved - near)
-    return 2 * products * t.tiles + FLOPS_PER_BYTE * (passes + F32.bytes * products)
+    return size + (AGAIN / 2 - 1) * max(0, size - near)
 
 
 def moved_bytes(t: Tiling) -> int:

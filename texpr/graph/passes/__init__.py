@@ -47,6 +47,7 @@ __all__ = [
     "FUSE",
     "IN_PLACE",
     "LAWS",
+    "BATCH",
     "PASSES",
     "SWEEP",
     "PREPACK",
@@ -106,7 +107,10 @@ IN_PLACE = "in_place"
 WINOGRAD = "winograd"
 """The name of what computes convolutions with constant weights in tiles, with fewer products; with
 fusion."""
-
+BATCH = "batch"
+"""The name of what computes a batch in parts, whose tensors stay in a cache; with fusion, where
+weights are constant.
+"""
 PREPACK = "prepack"
 """The name of what lets kernels keep what they compute of constant weights alone; without it a plan has
 the kernels that are saved for C.
@@ -119,7 +123,7 @@ def check_names(names: Collection[str]) -> None:
     Raises:
         CallError: such a name.
     """
-    known = [s.name for s in PASSES if s.optional] + [FUSE, SWEEP, IN_PLACE, WINOGRAD, PREPACK]
+    known = [s.name for s in PASSES if s.optional] + [FUSE, SWEEP, IN_PLACE, WINOGRAD, BATCH, PREPACK]
     for name in names:
         if name not in known:
             raise CallError(
