@@ -119,8 +119,8 @@ class _Batch:
                 self.apart.add(tensor)
 
     def taken(self, size: int, whole: Mapping[Tensor, float]) -> tuple[float, int, set[Tensor]]:
-        """What is saved by parts of so many examples, and the tensors that are computed in parts:
-        all but the last ones that cost more so.
+        """The gain of parts of so many examples, and the tensors that are computed in parts: all
+        but the last ones that cost more so.
         """
         times = self.examples // size
         saved = {t: whole[t] - times * self.cost(t, size) for t in self.makers if t in self.apart}
