@@ -135,3 +135,19 @@ def test_others_have_other_schedules(text: str):
     """A long row of a window is not written out; extremes are no sums."""
     script = tx.schedule(tx.op(text), C=3, H=20, W=80).auto("x86-64-v3").script()
     assert 'unroll("Y.q")' not in script, script
+
+
+SPREAD = """op spread(X: f32[N, 2, 2, H, W]) -> Y: f32[N, H, W] {
+  Y[n, y, x] = sum(r in 0..2, q in 0..2: X[n, r, q, y - r, x - q | 0]) }"""
+
+
+@pytest.mark.parametrize("target", ("native", "x86-64-v3"))
+def test_planes_of_each_term_are_not_copied(target: str):
+    """As a transposed convolution adds them: nothing of a copy would be read twice."""
+    schedule = tx.schedule(tx.op(SPREAD), N=3, H=8, W=8).auto(target)
+    assert "Y: DepthwisePlane" not in schedule.explain() and "cache_read" not in schedule.script()
+    schedule.certificate()
+    x = np.random.default_rng(0).standard_normal((3, 2, 2, 8, 8), "f4")
+    np.testing.assert_array_equal(
+        interpret_kernel(schedule.kernel, [x], {})[0], interpret(schedule.program, [x])[0]
+    )

@@ -5,7 +5,8 @@ For rows of fewer elements than a vector, and for large windows over rows of a f
 filled up to whole vectors; what a plane gives beyond its edges is written into the copy, which
 stays in the first cache, and no load needs a condition. Where its rows are few, they are written
 out: their conditions are known then. For steps of two it has even columns apart from odd ones. A
-tile is as many rows as have registers. Sums keep their order.
+tile is as many rows as have registers. Sums keep their order. Where each term reads a plane of its
+own, there is no copy: nothing of it would be read twice.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ class DepthwisePlane:
             costs.copied_plane_rows if found.step == 1 else costs.copied_plane_rows_apart
         ):
             return NoMatch("planes of many rows")
+        if _is_read_once(found):
+            return NoMatch("no two windows share an element: a copy would be read once")
         return found if _over_planes(found) else NoMatch("a single plane")
 
     def apply(self, builder: ScheduleBuilder, match: WindowParts) -> Scheduled:
@@ -78,6 +81,12 @@ def _over_planes(parts: WindowParts) -> list[LoopHandle]:
 def _copied_rows(parts: WindowParts) -> int:
     """Rows of a plane that windows reach, with those beyond its edges."""
     return register_tiling.reach(parts.field, parts.row, (parts.row, *parts.nest.reduction))
+
+
+def _is_read_once(parts: WindowParts) -> bool:
+    """True where each term reads a plane of its own, as those of a transposed convolution do."""
+    slides = {*parts.field.moving(parts.row.var), *parts.field.moving(parts.lane.var)}
+    return all(not slides.issuperset(parts.field.moving(n.var)) for n in parts.nest.reduction)
 
 
 def _height(builder: ScheduleBuilder, rows: int) -> int:
