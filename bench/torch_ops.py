@@ -3,7 +3,8 @@ around that, and the operator of texpr on arrays of NumPy's: `python -m bench.to
 environment with torch.
 
 Each figure is in microseconds of processor time: the least of rounds in which the contestants take
-turns, and their median. The gradient is that of `torch.autograd.grad`.
+turns, and their median. The gradient is that of `torch.autograd.grad`. The last row is a step of
+training by hand, module by module, of `texpr.nn` and of PyTorch.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Callable
 import numpy as np
 
 import texpr as tx
+from texpr.tools.bench.calling import by_hand
 
 SILU = "op silu(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] / (1 + exp(-X[i])) }"
 
@@ -63,6 +65,27 @@ def contestants(size: int) -> dict[str, dict[str, Callable[[], object]]]:
     }
 
 
+def steps() -> dict[str, Callable[[], object]]:
+    """A step of training by who makes it: gradients to zero, forward, backward, update."""
+    import torch
+    from torch import nn
+
+    layers = [layer for _ in range(3) for layer in (nn.Linear(32, 32), nn.Tanh())]
+    model, x = nn.Sequential(*layers), torch.ones(8, 32)
+
+    def with_optimizer(fused: bool) -> Callable[[], None]:
+        optimizer = torch.optim.Adam(model.parameters(), fused=fused)
+
+        def step() -> None:
+            optimizer.zero_grad()
+            (model(x) ** 2).mean().backward()
+            optimizer.step()
+
+        return step
+
+    return {"texpr": by_hand(), "PyTorch": with_optimizer(False), "fused": with_optimizer(True)}
+
+
 def times(calls: dict[str, Callable[[], object]], rounds: int, repeats: int) -> dict[str, list[float]]:
     """Microseconds of a call of each, in each round."""
     found: dict[str, list[float]] = {n: [] for n in calls}
@@ -90,7 +113,8 @@ def main() -> None:
     print(
         f"torch {torch.__version__}, NumPy {np.__version__}, {given.size} floats, us a call: least (median)"
     )
-    for what, calls in contestants(given.size).items():
+    rows = contestants(given.size) | {"a step of training": steps()}
+    for what, calls in rows.items():
         found = times(calls, given.rounds, given.repeats)
         row = [f"{n} {min(each):.2f} ({statistics.median(each):.2f})" for n, each in found.items()]
         print(f"{what:20}", "  ".join(row))
