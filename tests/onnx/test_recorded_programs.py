@@ -26,6 +26,7 @@ from texpr.ir.printing.tensor import show_program  # noqa: E402
 from texpr.onnx import graph_conversion, program_origins  # noqa: E402
 from texpr.onnx.program_origins import Unsaid  # noqa: E402
 from texpr.runtime import disk_cache  # noqa: E402
+from texpr.runtime.processor_answers import answers  # noqa: E402
 
 X = np.linspace(-1, 1, 8, dtype="f4").reshape(2, 4)
 ROWS: list[Any] = [("x", [2, 4])]
@@ -206,6 +207,21 @@ def test_other_code_machines_and_libraries_are_another_program(count: Count, mon
             patch.setattr(place, name, value)
             loaded(mlp())(X)
         assert count.taken()[0] == 1
+
+
+def test_a_process_that_finds_no_record_loads_no_llvm(tmp_path: Path):
+    if not answers():
+        pytest.skip("LLVM says what the processor is")
+    code = f"""
+import sys
+import texpr as tx
+from texpr.graph.execution.compile import Settings
+from texpr.graph.execution.plan_records import Origin, find
+tx.options(cache_dir={str(tmp_path)!r})
+assert find(Origin("nothing", {{}}), Settings.of(None, None, None)) is None
+print("llvmlite" in sys.modules)
+"""
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "False\n"
 
 
 def test_who_watches_passes_sees_nodes_converted(count: Count):

@@ -30,6 +30,7 @@ from texpr.ir.dtypes import numpy_dtype
 from texpr.ir.expr import Tensor
 from texpr.ir.json.program import Decoder, Encoder
 from texpr.runtime import disk_cache
+from texpr.runtime.processor_answers import answers
 from texpr.support.frozen_dataclass import frozen
 from texpr.support.options import NAMES, current
 from texpr.support.version import identity
@@ -79,10 +80,12 @@ def key_of(kind: str, asked: str, settings: Settings) -> str:
 
 @cache
 def _machine() -> tuple[str, ...]:
-    """The machine, and the libraries of Python's that compute constants."""
-    target = find_target("native")
+    """The processor, and the libraries of Python's that compute constants. LLVM's names of it would do
+    as well, but they load LLVM where the disk has nothing yet and workers are about to compile.
+    """
+    said = answers() or (find_target("native").cpu, find_target("native").features)
     python = f"{platform.python_version()} {getattr(sys, 'abiflags', '')} {np.__version__}"
-    return target.triple, target.cpu, target.features, kernel_cache.machine_text(target), python
+    return platform.system(), platform.machine(), repr(said), python
 
 
 def keep(origin: Origin, settings: Settings, interface: Interface, plan: str, note: str) -> None:
