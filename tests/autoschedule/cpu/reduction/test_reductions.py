@@ -96,3 +96,19 @@ def test_rows_of_a_packed_operand_are_one_tile():
     assert all("(%rsp" not in "".join(n) for n in inner_loops(s.compile("x86-64-v3").asm))
     longer = tx.op(text.replace("6", "9"))
     assert 'unroll("M.i")' not in tx.schedule(longer, P=9, C=33, T=48).auto("x86-64-v3").script()
+
+
+COLORS = "op colors(X: f32[N, C]) -> Y: f32[N] { Y[n] = sum(c: exp(X[n, c])) }"
+
+
+@pytest.mark.parametrize("channels", (3, 4))
+def test_rows_of_few_terms_are_lanes(channels: int):
+    """Vectors of terms would be mostly empty, and those of every third element are not far apart."""
+    schedule = tx.schedule(tx.op(COLORS), N=200, C=channels).auto(WIDE)
+    assert "Y: LanesOverElements" in schedule.explain()
+    assert "reassociated" not in str(schedule.certificate())
+
+
+def test_rows_far_from_each_other_are_no_lanes():
+    schedule = tx.schedule(tx.op(COLORS.replace("[N, C]", "[N, 16, C]").replace("[n,", "[n, 0,")), N=200, C=4)
+    assert "Y: LanesOverTerms" in schedule.auto(WIDE).explain()

@@ -7,6 +7,7 @@ from __future__ import annotations
 from math import prod
 
 from texpr.autoschedule.core.builder import ScheduleBuilder
+from texpr.autoschedule.core.cost_model import COSTS
 from texpr.autoschedule.core.handles import LoopHandle, handle, handles
 from texpr.autoschedule.core.nest import Nest, boundary_iterations, constant_extent, extent, window_loops
 from texpr.autoschedule.core.numbers import even
@@ -100,7 +101,10 @@ def _best_lanes(builder: ScheduleBuilder, nest: Nest) -> _Lanes | NoMatch:
     register = max(lanes, builder.machine.scalable_bytes // nest.main.tensor.dtype.bytes)
 
     def cost(loop: For) -> int:
-        return nest.cost(loop) + (REDUCTION_COSTS.mostly_empty_vector if 4 * extent(loop) <= register else 0)
+        empty = REDUCTION_COSTS.mostly_empty_vector if 4 * extent(loop) <= register else 0
+        return (
+            nest.cost(loop) + empty - _near_reads(nest, loop) * (COSTS.gathered_vector - COSTS.strided_vector)
+        )
 
     def worse(loop: For) -> tuple[int, ...]:
         return (
@@ -115,6 +119,13 @@ def _best_lanes(builder: ScheduleBuilder, nest: Nest) -> _Lanes | NoMatch:
     if not builder.machine.vector_bytes or extent(best) < 2:
         return NoMatch("a machine without vectors, or one iteration")
     return _Lanes(nest, best)
+
+
+def _near_reads(nest: Nest, loop: For) -> int:
+    """Reads of every third or fourth element, as of rows of colors: they come as whole vectors, whose
+    elements are chosen in registers.
+    """
+    return sum(a.stride(loop.var) in (3, 4) for a in nest.accesses[1:])
 
 
 def _window(nest: Nest, rows: For | None) -> LoopHandle | None:
