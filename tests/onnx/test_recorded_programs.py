@@ -252,6 +252,10 @@ def test_training_takes_no_records(count: Count):
         results.append(found.eval()(X))
     np.testing.assert_array_equal(*results)
     assert np.abs(results[0] - unrecorded(mlp(), X)).max() > 1e-3
+    count.taken()
+    for _ in range(2):
+        np.testing.assert_allclose(loaded(mlp()).train()(X), unrecorded(mlp(), X), 1e-5)
+    assert count.taken()[0] == 2 * 2
 
 
 def test_weights_that_change_are_read_anew(count: Count):
