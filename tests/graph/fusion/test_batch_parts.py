@@ -88,6 +88,9 @@ def test_weights_are_packed_once_and_anew_when_they_change():
     parts, whole = plan_of(network, x.shape), plan_of(network, x.shape, disable="batch")
     kept = {t for n in parts.launches for t in n.prepacked}
     assert len(kept) == len({t for n in whole.launches for t in n.prepacked})
+    packed = parts.runner._prepacked
+    makers = [n.prepacked for n in parts.launches if packed.copies_to_make(n)]
+    assert len(makers) == len(kept) // 2 > 0  # nobody touches copies that another launch makes
     before = parts(x)[0]
     np.testing.assert_array_equal(parts(x)[0], before)
     network.first.weight.data = 2 * network.first.weight.numpy()

@@ -82,9 +82,11 @@ class Prepacked:
         return {t: v for t, v in found.items() if v is not None}
 
     def copies_to_make(self, launch: Launch) -> list[Any]:
-        """Memory for the copies of a launch; none if they are there."""
+        """Memory for the copies of a launch; none if they are there, or another launch makes them."""
         *copies, done = launch.prepacked or (None,)
-        return [] if done is None or self.arrays[done][0] else [self.arrays[t] for t in copies]
+        if done is None or self.arrays[done][0] or self._packing[launch.prepacked] is not launch:
+            return []
+        return [self.arrays[t] for t in copies]
 
     def complete(self) -> None:
         """Say that a run has made all copies."""
