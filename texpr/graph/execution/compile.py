@@ -11,7 +11,7 @@ import numpy as np
 
 from texpr.graph.execution import early_workers
 from texpr.graph.execution.placement import Placement, placement_of_name
-from texpr.graph.fusion.producer_consumer import fuse
+from texpr.graph.fusion.producer_consumer import Decision, fuse
 from texpr.graph.lowering import plan_cache
 from texpr.graph.lowering.launch_sequence import Launches, make_launches
 from texpr.graph.passes import BATCH, FUSE, IN_PLACE, PREPACK, SWEEP, WINOGRAD, apply_laws, optimize
@@ -196,25 +196,39 @@ def _lower(
     if settings.level < 3 or FUSE in disabled:
         return better, make_launches(better, False, False, placement.kernel, prepacked)
     better, stored = materialize.materialize_shared_values(better)
-    better, decisions = fuse(better, apart, placement.alignment)
-    if "algebra" not in disabled:
-        better = apply_laws(better, settings.reassociate)
-    better, layouts = operand_transposes.transpose_recurrence_operands(better)
-    sweeps = placement.sweeps and SWEEP not in disabled
-    tiles = placement.name == gpu.HOST and WINOGRAD not in disabled
-
-    def made(given: Program, constants: Set[Tensor]) -> Launches:
-        tiled, decisions = winograd.with_winograd(given, constants) if tiles else (given, [])
-        found = make_launches(tiled, True, sweeps, placement.kernel, constants, placement.alignment)
-        return replace(found, decisions=(*decisions, *found.decisions))
-
+    fused, decisions = _fused(better, settings, placement, apart)
     split = None
     if placement.name == gpu.HOST and prepacked and BATCH not in disabled:
-        split = batch_parts.in_parts(better, prepacked, constants.keys())
+        split = batch_parts.in_parts(fused, prepacked, constants.keys())
     if split is None:
-        launches = made(better, prepacked)
-    else:
-        later = made(split.rest, prepacked | split.constants)
-        launches = batch_launches.launches_of_parts(split, made(split.part, prepacked), later)
-    before = (*stored, *decisions, *layouts)
-    return better, replace(launches, decisions=(*before, *launches.decisions))
+        launches = _made(fused, settings, placement, prepacked)
+        return fused, replace(launches, decisions=(*stored, *decisions, *launches.decisions))
+    split = batch_parts.before_fusion(split, better, prepacked, constants.keys())
+    halves = []
+    for half, known in ((split.part, prepacked), (split.rest, prepacked | split.constants)):
+        program, decisions = _fused(half, settings, placement, apart)
+        made = _made(program, settings, placement, known)
+        halves.append(replace(made, decisions=(*decisions, *made.decisions)))
+    launches = batch_launches.launches_of_parts(split, *halves)
+    return fused, replace(launches, decisions=(*stored, *launches.decisions))
+
+
+def _fused(
+    program: Program, settings: Settings, placement: Placement, apart: Set[Tensor]
+) -> tuple[Program, tuple[Decision, ...]]:
+    """A program with its equations written into others."""
+    better, decisions = fuse(program, apart, placement.alignment)
+    if "algebra" not in settings.disabled:
+        better = apply_laws(better, settings.reassociate)
+    better, layouts = operand_transposes.transpose_recurrence_operands(better)
+    return better, (*decisions, *layouts)
+
+
+def _made(program: Program, settings: Settings, placement: Placement, prepacked: Set[Tensor]) -> Launches:
+    """The kernels of a program after fusion."""
+    tiled: list[Decision] = []
+    if placement.name == gpu.HOST and WINOGRAD not in settings.disabled:
+        program, tiled = winograd.with_winograd(program, prepacked)
+    sweeps = placement.sweeps and SWEEP not in settings.disabled
+    made = make_launches(program, True, sweeps, placement.kernel, prepacked, placement.alignment)
+    return replace(made, decisions=(*tiled, *made.decisions))

@@ -40,7 +40,7 @@ class BatchParts:
     Attributes:
         part: the program of one part.
         rest: what follows, of the whole batch; what parts compute is among its inputs.
-        count: parts.
+        size, count: examples of a part, and parts.
         wholes: inputs and outputs of `part` that are parts, and what they are parts of.
         constants: outputs of `part` that are computed of constants alone.
         decision: with the reason.
@@ -48,6 +48,7 @@ class BatchParts:
 
     part: Program
     rest: Program
+    size: int
     count: int
     wholes: Mapping[Tensor, Tensor]
     constants: Set[Tensor]
@@ -73,6 +74,19 @@ def in_parts(
     total = sum(whole.values())
     saved, size, taken = max(found, key=lambda each: (each[0], each[1]), default=(0.0, 0, set()))
     return batch.split(taken, size) if taken and total >= GAIN * (total - saved) else None
+
+
+def before_fusion(
+    split: BatchParts, program: Program, constants: Set[Tensor], others: Set[Tensor] = frozenset()
+) -> BatchParts:
+    """The same parts of the program before its fusion: what may be fused differs between a batch and
+    its parts, as where channels of one image follow each other. `split`, if fusion made tensors that
+    lie between its two programs.
+    """
+    size, wanted = split.size, [split.wholes[t] for t in split.part.outputs if t in split.wholes]
+    batch = _Batch(program, constants, others, size * split.count)
+    taken = batch.needed(wanted)
+    return replace(batch.split(taken, size), decision=split.decision) if taken else split
 
 
 def _examples(program: Program, constants: Set[Tensor]) -> int:
@@ -158,6 +172,22 @@ class _Batch:
         axes = tuple(replace(a, hi=index(size)) if a.var is example else a for a in equation.axes)
         return over_tensors(replace(equation, axes=axes), others)
 
+    def needed(self, wanted: Sequence[Tensor]) -> set[Tensor]:
+        """Tensors of the batch that these are computed of, with these; none if some are not computed
+        apart.
+        """
+        found, waiting = set[Tensor](), list(wanted)
+        while waiting:
+            tensor = waiting.pop()
+            if tensor in self.inputs or tensor in self.constants or tensor in self.shared:
+                continue
+            if tensor not in self.apart:
+                return set()
+            if tensor not in found:
+                found.add(tensor)
+                waiting += [t for e in self.makers[tensor] for t in reads(e)]
+        return found
+
     def split(self, taken: Set[Tensor], size: int) -> BatchParts:
         """The program with these tensors computed in parts of so many examples."""
         smaller = {t: _of_examples(t, size) for t in (*self.inputs, *taken)}
@@ -179,7 +209,7 @@ class _Batch:
         names = tuple(t.name for t in given)
         saved = sum(tensor_bytes(t) for t in taken - {*given})
         decision = Decision("batch", ", ".join(t.name for t in self.inputs), names, True, saved, 0, reason)
-        return BatchParts(part, rest, count, wholes, self.shared & {*given}, decision)
+        return BatchParts(part, rest, size, count, wholes, self.shared & {*given}, decision)
 
     def _made(self, tensors: Set[Tensor]) -> list[tuple[Tensor, Equation | Invoke]]:
         """Tensors with their equations, in order."""
