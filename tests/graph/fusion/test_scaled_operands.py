@@ -7,7 +7,10 @@ import pytest
 
 import texpr as tx
 from texpr.graph import Capture, Plan
-from texpr.ir.dtypes import F32
+from texpr.graph.fusion.producer_consumer import fuse, is_reduction
+from texpr.graph.passes import optimize
+from texpr.ir.dtypes import BF16, F32
+from texpr.ir.tensor import Equation
 
 RNG = np.random.default_rng(7)
 SIZES = {"N": 1, "C": 48, "P": 900, "K": 24}
@@ -69,6 +72,24 @@ OTHERS = {
     "a guard": ("X[n, c, p] * s[n, c]", "sum(c: W[k, c] * T[n, c, p - 1 | 0])", {}),
     "under a function": ("X[n, c, p] * s[n, c]", "sum(c: W[k, c] * max(0, T[n, c, p]))", {}),
 }
+
+
+def test_short_floats_and_devices_keep_their_operands():
+    """Products of short floats are rounded, and have instructions of two factors."""
+    first = tx.op("op scale(X: bf16[48, 900], s: bf16[48]) -> T: bf16[48, 900] { T[c, p] = X[c, p] * s[c] }")
+    second = tx.op(
+        "op product(T: bf16[48, 900], W: bf16[24, 48]) -> Y: bf16[24, 900] { Y[k, p] = sum(c: W[k, c] * T[c, p]) }"
+    )
+    capture = Capture("layer")
+    x, s, w = (
+        capture.input(n, shape, BF16) for n, shape in (("x", (48, 900)), ("s", (48,)), ("w", (24, 48)))
+    )
+    with capture:
+        result = second(first(x, s), w)
+    assert ": no, " in decision(Plan(capture, [result]))
+    program = plan_of("X[n, c, p] * s[n, c]", PRODUCT).captured
+    given, _ = fuse(optimize(program, {}, 3, [], False), scales=False)
+    assert any(not is_reduction(e) for e in given.equations if isinstance(e, Equation))
 
 
 @pytest.mark.parametrize("name", OTHERS)

@@ -217,7 +217,7 @@ def _fused(
     program: Program, settings: Settings, placement: Placement, apart: Set[Tensor]
 ) -> tuple[Program, tuple[Decision, ...]]:
     """A program with its equations written into others."""
-    better, decisions = fuse(program, apart, placement.alignment)
+    better, decisions = fuse(program, apart, placement.alignment, placement.name == gpu.HOST)
     if "algebra" not in settings.disabled:
         better = apply_laws(better, settings.reassociate)
     better, layouts = operand_transposes.transpose_recurrence_operands(better)

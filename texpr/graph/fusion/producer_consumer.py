@@ -228,8 +228,8 @@ def _consumed_row_by_row(producer: Equation, readers: Sequence[Equation]) -> boo
 class Fusion:
     """The decisions about a program, made one after the other, and the equations they give."""
 
-    def __init__(self, program: Program, apart: Set[Tensor], alignment: int) -> None:
-        self.program, self._apart, self._alignment = program, apart, alignment
+    def __init__(self, program: Program, apart: Set[Tensor], alignment: int, scales: bool) -> None:
+        self.program, self._apart, self._alignment, self._scales = program, apart, alignment, scales
         self.decisions: list[Decision] = []
         self._required = {*program.outputs, *program.inputs}
         self._names = {t.name for t in (*self._required, *program.temporaries)}
@@ -306,7 +306,7 @@ class Fusion:
 
     def _scales_along_sum(self, producer: Equation, found: Sequence[tuple[Equation, Use]]) -> bool:
         """True if the sums of products that read a tensor can take its scales with less work."""
-        if len(self._graph.readers(producer.target)) != len(found):
+        if not self._scales or len(self._graph.readers(producer.target)) != len(found):
             return False
         return all(
             u.inside is not None and is_contraction(r) and scales_operand(producer, r, u.read, u.inside)
@@ -545,13 +545,14 @@ def _is_operand(reader: Equation, use: Use) -> bool:
 
 
 def fuse(
-    program: Program, apart: Set[Tensor] = frozenset(), alignment: int = 1
+    program: Program, apart: Set[Tensor] = frozenset(), alignment: int = 1, scales: bool = False
 ) -> tuple[Program, list[Decision]]:
     """A program with its equations written into others where that pays, and what was decided.
 
     Args:
         apart: tensors whose equations end no reduction.
         alignment: bytes, at multiples of which tensors have to begin.
+        scales: operands of products take scales of others, as default schedules of CPUs do.
     """
-    fusion = Fusion(program, apart, alignment)
+    fusion = Fusion(program, apart, alignment, scales)
     return fusion.run(), fusion.decisions

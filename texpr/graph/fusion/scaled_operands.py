@@ -12,6 +12,7 @@ from __future__ import annotations
 from math import prod
 
 from texpr.ir.build import integer
+from texpr.ir.dtypes import F32, F64
 from texpr.ir.expr import Axis, Expr, Read, Reduce, Var
 from texpr.ir.tensor import Equation
 from texpr.ir.traverse import factors, free_variables, substitute
@@ -25,6 +26,8 @@ def scales_operand(producer: Equation, reader: Equation, read: Read, total: Redu
     scales, whose products with the sum's other factors are fewer.
     """
     if total.where is not None or total.op != "sum" or read.guard is not None:
+        return False
+    if producer.target.dtype not in (F32, F64):  # short floats round each product
         return False
     others = [f for f in factors(total.body) if f is not read]
     axes = {a.var: a for a in (*reader.axes, *total.axes)}
