@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -111,6 +112,20 @@ def _module(n: int, c: int, side: int, k: int, r: int, count: int = 1) -> Layer:
 
     name = f"nn.Conv2d in eval, {n}x{c}x{side} to {k}, {r}x{r}" + (f", {count} of them" if count > 1 else "")
     return replace(layer, name=name, torch=chain, operations=count * layer.operations, weights=count)
+
+
+def _line(c: int, sides: tuple[int, ...], k: int, taps: tuple[int, ...]) -> Layer:
+    """A module whose taps lie along one dimension, of an image or of a signal."""
+    rank, zeros = len(sides), tuple(t // 2 for t in taps)
+    size = "x".join(map(str, (1, c, *sides)))
+    return Layer(
+        f"nn.Conv{rank}d in eval, {size} to {k}, {'x'.join(map(str, taps))}",
+        ((1, c, *sides), (k, c, *taps)),
+        lambda ops, x, w: None,
+        lambda f, x, w: getattr(f, f"conv{rank}d")(x, w, padding=zeros),
+        2 * k * c * prod(sides) * prod(taps),
+        weights=1,
+    )
 
 
 def _transposed(n: int, c: int, side: int, k: int) -> Layer:
@@ -226,6 +241,10 @@ LAYERS = (
     _module(1, 144, 56, 24, 1),
     _module(1, 96, 14, 576, 1),
     _module(1, 512, 13, 1000, 1),
+    _line(192, (17, 17), 192, (1, 7)),
+    _line(192, (17, 17), 192, (7, 1)),
+    _line(256, (512,), 512, (5,)),
+    _line(128, (1500,), 128, (3,)),
     _transposed(8, 128, 28, 64),
     _transposed(16, 128, 16, 64),
     _transposed(32, 256, 4, 128),
@@ -269,8 +288,10 @@ def with_texpr(layer: Layer, arrays: list[np.ndarray], threads: int) -> Callable
     tx.options(threads=threads)
     if layer.weights:
         x, weight = arrays
-        to, channels, window, _ = weight.shape
-        one = partial(nn.Conv2d, channels, to, window, padding=window // 2, bias=False)
+        to, channels, *taps = weight.shape
+        zeros = tuple(t // 2 for t in taps)
+        kind = nn.Conv2d if len(taps) == 2 else nn.Conv1d
+        one = partial(kind, channels, to, tuple(taps), padding=zeros, bias=False)
         parts = [one() for _ in range(layer.weights)]
         for each in parts:
             each.weight.data = weight.copy()
