@@ -76,7 +76,7 @@ def wrong(*_: object, **__: object) -> object:
             "reversed_dependence",
             wrong,
             'reorder("j", "i")',
-            "ZeroDivisionError in reorder, in schedule/legality/rearrange.py:checked",
+            "ZeroDivisionError in reorder, in schedule/legality/rearrange.py:found",
         ),
         (trying, "STEP_SECONDS", -1.0, 'split("i", 2)', "split is slow"),
         (

@@ -84,9 +84,11 @@ def checked(kernel: Kernel, moved: Moved, step: str, text: str, help: str) -> Ke
     Raises:
         ScheduleError: an instance would run before one it needs.
     """
-    conflict = conflict_of(
-        lambda: poly.reversed_dependence(kernel, moved.kernel, moved.origin, moved.instance)
-    )
+
+    def found() -> poly.Conflict | None:
+        return poly.reversed_dependence(kernel, moved.kernel, moved.origin, moved.instance)
+
+    conflict = conflict_of(found)
     if conflict is not None and conflict.tensor in kernel.temporaries:
         private = {t: of for t in kernel.temporaries if (of := _private(kernel, moved.kernel, t))}
         conflict = (
