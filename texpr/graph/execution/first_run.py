@@ -2,7 +2,7 @@
 kernels keep packed copies, are here while a kernel needs them.
 
 While a kernel packs and computes, the next weights are read, and the pages of their copies are asked
-of the system, on another core if there is one: a third of the time is neither products nor sums.
+of the system, on another core if there is one.
 """
 
 from __future__ import annotations

@@ -23,12 +23,11 @@ from texpr.support.frozen_dataclass import frozen
 
 Matrix = tuple[tuple[Fraction, ...], ...]
 
-_HALF = Fraction(1, 2)
 POINTS = {
     0: (),
     3: (0, 1, -1),
-    5: (0, 3 * _HALF / 2, -3 * _HALF / 2, 3 * _HALF, -3 * _HALF),
-    7: (0, 1, -1, 2, -2, _HALF, -_HALF),
+    5: (0, Fraction(3, 4), Fraction(-3, 4), Fraction(3, 2), Fraction(-3, 2)),
+    7: (0, 1, -1, 2, -2, Fraction(1, 2), Fraction(-1, 2)),
 }
 """Finite points by their number. Their powers and products are exact in binary floats, and errors
 are small: with five of them smaller than those of the usual 0, 1, -1, 2 and -2 (`pytest

@@ -18,7 +18,7 @@ from texpr.ir.tensor import Equation
 from texpr.ir.traverse import factors, free_variables, substitute
 
 GAIN = 2
-"""The scale has at most so many times fewer products with the other operand than with its own."""
+"""The least quotient of the products of a scale with its own operand and with the other one."""
 
 
 def scales_operand(producer: Equation, reader: Equation, read: Read, total: Reduce) -> bool:

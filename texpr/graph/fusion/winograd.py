@@ -1,10 +1,10 @@
 """Convolutions whose weights stay the same, by Winograd's method: fewer products, more sums.
 
 `Y[n, k, y, x] = f(sum(c, r, q: X[n, c, y + r - P, x + q - L | 0] * weight[k, c, r, q]))`, and the
-same of one dimension, becomes three kernels (`winograd_operators`), the last of which ends with `f`. Transformed weights are kept
-from run to run as packed ones are. That the transforms are right is checked in fractions
-(`cook_toom`); floats round otherwise than the plain sum, and infinities become NaN in all outputs of
-their tile (`docs/guide/rounding.md`).
+same of one dimension, becomes three kernels (`winograd_operators`), the last of which ends with `f`.
+Transformed weights are kept from run to run as packed ones are. That the transforms are right is
+checked in fractions (`cook_toom`); floats round otherwise than the plain sum, and infinities become
+NaN in all outputs of their tile (`docs/guide/rounding.md`).
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ PANELS = (6, 12)
 """Filters whose sums for two vectors of tiles are in 16 or in 32 registers, beside operands."""
 REUSED = 4
 """Transformed images and their sums stay near between two kernels up to so many second caches."""
-AGAIN = 6
-"""Moving one of the bytes above takes as long as moving so many of those below."""
+BEYOND = 3
+"""Moving a byte beyond these takes as long as moving so many of those that stay."""
 MOST_BYTES = 1 << 28
 """Transformed images and their sums take no more memory than so much."""
 
@@ -217,7 +217,7 @@ def moving(size: int) -> float:
     """Bytes that are moved once, those that leave the caches between two kernels several times."""
     caches = find_target("native").machine.caches[:2]
     near = REUSED * caches[-1] if caches else 0
-    return size + (AGAIN / 2 - 1) * max(0, size - near)
+    return size + (BEYOND - 1) * max(0, size - near)
 
 
 def moved_bytes(t: Tiling) -> int:

@@ -191,8 +191,8 @@ def _transforms_of_sums(t: Tiling) -> tuple[list[str], list[str]]:
 
 @lru_cache(maxsize=256)
 def _program(text: str) -> Program:
-    """The program of a text. It is not proven for itself, which takes a tenth of a network's first
-    call: kernels are certified, as those of other programs that passes make, and tests prove it.
+    """The program of a text. It is not proven for itself: its kernels are certified, as those of other
+    programs that passes make, and tests prove it.
     """
     (declaration,) = lang.parse(text).ops.values()
     program = unproven(declaration, {}, {})

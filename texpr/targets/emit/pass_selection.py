@@ -44,7 +44,8 @@ def _is_plain(s: Stmt, innermost: Var | None) -> bool:
 
 def sums_in_registers(kernel: Kernel) -> bool:
     """True if the loops of a kernel leave little to LLVM: no conditions but those of copies, of a
-    vector's lanes and outside of all loops; sums lie at fixed places of buffers, so that they are in registers; all else
+    vector's lanes and outside of all loops; sums lie at fixed places of buffers, so that they are in
+    registers; all else
     that is read moves with the loop around it, so that no load could be moved out of it, but for
     what is done to a sum in the iteration that makes it, and what is computed before loops inside.
     Updates of an element for each iteration, once, are in no register anyhow.
