@@ -31,6 +31,7 @@ TIMEOUT = 60.0
 """Seconds after which a worker that loads is killed."""
 _LOWERING = (
     "texpr.graph.execution.compile",
+    "texpr.graph.fusion.batch_parts",
     "texpr.graph.fusion.materialize",
     "texpr.graph.fusion.operand_transposes",
     "texpr.graph.fusion.winograd",
