@@ -127,10 +127,38 @@ class _Batch:
         read = {t for e in equations for t in reads(e) if t is not tensor}
         if read and read <= self.constants | self.shared:
             self.shared.add(tensor)
-        elif read <= self.constants | self.shared | self.inputs | self.apart:
-            batch = {tensor, *self.inputs, *self.apart}
-            if all(isinstance(e, Equation) and _keeps_apart(e, batch, self.examples) for e in equations):
-                self.apart.add(tensor)
+        elif all(t in self.constants or t in self.shared or self._is_apart(t) for t in read):
+            self.apart.add(tensor)
+            if not all(isinstance(e, Equation) and self._keeps_apart(e) for e in equations):
+                self.apart.remove(tensor)
+
+    def _is_apart(self, tensor: Tensor) -> bool:
+        return tensor in self.inputs or tensor in self.apart
+
+    def _keeps_apart(self, equation: Equation) -> bool:
+        """True if an equation defines all examples, each of the same example of tensors of the batch,
+        and nothing else depends on their number.
+        """
+        first, *others = equation.indices or (None,)
+        axis = next((a for a in equation.axes if a.var is first), None)
+        if not isinstance(first, Var) or axis is None or integer(axis.lo) != 0:
+            return False
+        if not integer(axis.hi) == shape_of(equation.target)[0] == self.examples:
+            return False
+        parts = (*others, equation.value, equation.where, equation.guard)
+        bounds = (n for a in equation.axes if a is not axis for n in (a.lo, a.hi))
+        return not any(self._depends(n, first) for n in (*parts, *bounds) if n is not None)
+
+    def _depends(self, node: Node, example: Var) -> bool:
+        """True if a node depends on the number of the example but by reads of it, or reads others."""
+        if node is example:
+            return True
+        if not isinstance(node, Read) or not self._is_apart(node.tensor):
+            return any(self._depends(n, example) for n in children(node))
+        first, *_ = node.indices
+        return first is not example or any(
+            self._depends(n, example) for n in children(node) if n is not first
+        )
 
     def taken(self, size: int, whole: Mapping[Tensor, float]) -> tuple[float, int, set[Tensor]]:
         """The gain of parts of so many examples, and the tensors that are computed in parts: all
@@ -152,8 +180,7 @@ class _Batch:
         return sum(self._cost(e, size) for e in made)
 
     def _cost(self, equation: Equation, size: int) -> float:
-        batch = {*self.inputs, *self.apart}
-        given = self._of_size(equation, size) if equation.target in batch else equation
+        given = self._of_size(equation, size) if equation.target in self.apart else equation
         tiling = best_tiling(found) if (found := convolution(given, self.packed)) else None
         work = cost(tiling) if tiling else operations_of(given, {})
         tensors = {*reads(given), given.target}
@@ -166,7 +193,7 @@ class _Batch:
     ) -> Equation:
         """An equation for so many examples."""
         assert isinstance(equation, Equation)  # no others keep examples apart
-        batch = {t for t in (*reads(equation), equation.target) if t in self.inputs or t in self.apart}
+        batch = filter(self._is_apart, (*reads(equation), equation.target))
         others = {t: _of_examples(t, size) for t in batch} if smaller is None else smaller
         example = equation.indices[0]
         axes = tuple(replace(a, hi=index(size)) if a.var is example else a for a in equation.axes)
@@ -224,32 +251,6 @@ class _Batch:
             found |= new
             waiting += new
         return found
-
-
-def _keeps_apart(equation: Equation, batch: Set[Tensor], examples: int) -> bool:
-    """True if an equation defines all examples, each of the same example of tensors of the batch, and
-    nothing else depends on their number.
-    """
-    first, *others = equation.indices or (None,)
-    axis = next((a for a in equation.axes if a.var is first), None)
-    if not isinstance(first, Var) or axis is None:
-        return False
-    if integer(axis.lo) != 0 or integer(axis.hi) != examples or shape_of(equation.target)[0] != examples:
-        return False
-    parts = (*others, equation.value, equation.where, equation.guard)
-    bounds = (n for a in equation.axes if a is not axis for n in (a.lo, a.hi))
-    return not any(_depends(n, first, batch) for n in (*parts, *bounds) if n is not None)
-
-
-def _depends(node: Node, example: Var, batch: Set[Tensor]) -> bool:
-    """True if a node depends on the number of the example but by reads of it, or reads others."""
-    if node is example:
-        return True
-    if isinstance(node, Read) and node.tensor in batch:
-        first, *others = node.indices
-        inner = [n for n in children(node) if n is not first]
-        return first is not example or any(_depends(n, example, batch) for n in (*inner, *others))
-    return any(_depends(n, example, batch) for n in children(node))
 
 
 def _of_examples(tensor: Tensor, size: int) -> Tensor:
