@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 
 from texpr.autodiff.cleanup.simplify import in_order, reads
 from texpr.autoschedule.core.cost import operations
-from texpr.graph.fusion.producer_consumer import FLOPS_PER_BYTE, Decision, cycles, points, tensor_bytes
+from texpr.graph.fusion.axis_points import points
+from texpr.graph.fusion.producer_consumer import FLOPS_PER_BYTE, Decision, cycles, tensor_bytes
 from texpr.ir.affine import linear
 from texpr.ir.build import integer, sub
 from texpr.ir.expr import Axis, Call, Compare, Expr, Node, Read, Reduce, Select, Tensor, Var, index, plain

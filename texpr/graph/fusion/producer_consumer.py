@@ -20,13 +20,14 @@ from math import prod
 from texpr.autodiff.cleanup.simplify import definitions, in_order, reads
 from texpr.autoschedule.core.cost import operations
 from texpr.autoschedule.core.cost_model import COSTS
+from texpr.graph.fusion.axis_points import points
 from texpr.graph.fusion.joined_parts import joined_runs, part_of, whole_source
 from texpr.graph.fusion.scaled_operands import scales_operand
 from texpr.graph.passes.absorb_views import element_value, inline_values
 from texpr.graph.passes.flatten_calls import shape_of, view, viewed
 from texpr.ir.affine import linear
 from texpr.ir.build import integer
-from texpr.ir.expr import Axis, Const, Mul, Node, Read, Reduce, Tensor, Var
+from texpr.ir.expr import Const, Mul, Node, Read, Reduce, Tensor, Var
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import children, equal, free_variables, rewrite, walk
 from texpr.passes.analysis.equation_cycles import in_cycles
@@ -87,12 +88,6 @@ def amount(size: int) -> str:
 def tensor_bytes(tensor: Tensor) -> int:
     """Bytes of a tensor whose extents are numbers."""
     return tensor.dtype.bytes * prod(shape_of(tensor))
-
-
-def points(axes: Sequence[Axis]) -> int:
-    """Instances of axes with constant ranges; a bound that is no number counts as one instance."""
-    ends = [(integer(a.lo), integer(a.hi)) for a in axes]
-    return prod(max(0, hi - lo) if lo is not None and hi is not None else 1 for lo, hi in ends)
 
 
 def is_reduction(equation: Equation) -> bool:

@@ -9,9 +9,7 @@ channels so (squeeze and excitation: Hu et al., CVPR 2018).
 
 from __future__ import annotations
 
-from math import prod
-
-from texpr.ir.build import integer
+from texpr.graph.fusion.axis_points import points
 from texpr.ir.dtypes import F32, F64
 from texpr.ir.expr import Axis, Expr, Read, Reduce, Var
 from texpr.ir.tensor import Equation
@@ -38,7 +36,7 @@ def scales_operand(producer: Equation, reader: Equation, read: Read, total: Redu
     whole = _several(read, axes)
     scales = [f for f in given if not whole <= _several(f, axes)]
     taken = set[Var]().union(*(_several(f, axes) for f in (*others, *scales)))
-    fewer = GAIN * _points(taken, axes) <= _points(whole, axes)
+    fewer = GAIN * points(axes[v] for v in taken) <= points(axes[v] for v in whole)
     return fewer and 0 < len(scales) == len(given) - 1 and all(_several(f, axes) for f in scales)
 
 
@@ -50,10 +48,4 @@ def _by_axis(producer: Equation, read: Read) -> list[Expr]:
 
 def _several(node: Expr, axes: dict[Var, Axis]) -> set[Var]:
     """The axes of more than one iteration that an expression depends on."""
-    return {v for v in free_variables(node) if v in axes and _points({v}, axes) > 1}
-
-
-def _points(variables: set[Var], axes: dict[Var, Axis]) -> int:
-    """Instances of axes with constant ranges; of others, one."""
-    ends = [(integer(axes[v].lo), integer(axes[v].hi)) for v in variables]
-    return prod(hi - lo for lo, hi in ends if lo is not None and hi is not None)
+    return {v for v in free_variables(node) if v in axes and points([axes[v]]) > 1}

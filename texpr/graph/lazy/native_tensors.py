@@ -1,8 +1,8 @@
 """Native code for small computations of tensors: calls that were recorded before, and what a
 tensor waits for (`runtime/native/tensors`).
 
-It does what `lazy_tensor` and `evaluation` do, in a tenth of their time. It is linked when some calls
-have been recorded, and not in builds of Python without the GIL.
+It does what `lazy_tensor` and `evaluation` do, in less time. It is linked when some calls have been
+recorded, and not in builds of Python without the GIL.
 """
 
 from __future__ import annotations
