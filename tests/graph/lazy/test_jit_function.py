@@ -17,6 +17,7 @@ import texpr as tx
 from texpr import nn
 from texpr.graph import Capture, Plan, Variable
 from texpr.graph.execution.runner import Runner
+from texpr.graph.lazy.jit_function import Jitted
 from texpr.ir.dtypes import F32, F64
 
 
@@ -272,6 +273,36 @@ def test_a_call_of_arrays_that_fit_is_one_native_call(monkeypatch):
     np.testing.assert_array_equal(f(x[:1], y)[1]["product"].numpy(), x[:1] * y)
     np.testing.assert_array_equal(f(x.astype("f8"), y)[0].numpy(), x + 1.0)
     assert f.traces == 3 and f(x, y)[0].dtype == F32
+
+
+def test_tensors_that_fit_are_served_as_arrays_are(monkeypatch):
+    """From the second call on nobody looks for their structure, unless gradients flow to them."""
+    f, looked = tx.jit(lambda x, y: x * y + 1), []
+    x, y = tx.tensor([1.0, 2.0]), np.array([3.0, 4.0])
+    assert f(x, y).tolist() == f(y, x).tolist() == [4, 9]
+    flatten = Jitted._flatten_arguments
+    monkeypatch.setattr(Jitted, "_flatten_arguments", lambda *a: looked.append(1) or flatten(*a))
+    assert f(x, y).tolist() == f(x, x * 0 + y).tolist() == f(x, tx.as_tensor(y)).tolist() == [4, 9]
+    assert not looked and f.traces == 1, "values that wait are computed, and serve as well"
+    leaf = tx.tensor([1.0, 2.0], requires_grad=True)
+    for k in range(3):
+        f(leaf, y).sum().backward()
+        assert leaf.grad is not None and leaf.grad.tolist() == [3 * (k + 1), 4 * (k + 1)]
+    with tx.no_grad():
+        assert f(leaf, y).tolist() == [4, 9]
+    assert f(x, tx.tensor(y, dtype="bf16")).tolist() == [4, 9]
+
+
+def test_a_call_of_arrays_has_gradients_in_parameters():
+    """In every call, and for tensors as for arrays; none where gradients are switched off."""
+    model, x = nn.Linear(3, 2), np.ones((4, 3), np.float32)
+    f = tx.jit(lambda x: model(x).sum())
+    for given in (x, x, x, tx.tensor(x), tx.tensor(x)):
+        model.weight.grad = None
+        f(given).backward()
+        assert model.weight.grad is not None and (model.weight.grad.numpy() == 4).all()
+    with tx.no_grad():
+        assert not f(x).requires_grad and not f(x).requires_grad
 
 
 def test_a_call_sees_what_variables_have_become():

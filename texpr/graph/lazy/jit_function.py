@@ -23,6 +23,7 @@ from texpr.graph.lazy.devices import common_device
 from texpr.graph.lazy.lazy_tensor import Tensor
 from texpr.graph.lazy.making import tensor
 from texpr.graph.lazy.pytrees import Tree, flattened
+from texpr.graph.lazy.recipes import observation
 from texpr.graph.lazy.tracing import Effects, GradientFlow, Number, Tracing, result_tensor
 from texpr.ir.dtypes import DType
 from texpr.runtime import gpu
@@ -91,8 +92,10 @@ class Trace:
 
     @property
     def is_plain(self) -> bool:
-        """True if a call gives results and changes nothing but variables."""
-        return not self.effects
+        """True if a call gives results and changes nothing but variables, and no gradients flow
+        from the results to those.
+        """
+        return not self.effects and (self.flow is None or not self.flow.variables)
 
     def of_arrays(self, arrays: Sequence[Any]) -> Any:
         """The same for arrays, where that is all there is to a call."""
@@ -174,16 +177,17 @@ class Jitted(Generic[R]):
             capture = active_capture.get()
             if capture is not None:
                 return self._call_in_capture(capture, args, kwargs)
+            values = None if kwargs or self._static else _plain_arrays(args)
             recent, around = self._recent
-            if recent is not None and not kwargs and around == _context_key() and recent.is_valid:
-                found = recent.served(args)
+            if recent is not None and values is not None and around == _context_key() and recent.is_valid:
+                found = recent.served(values)
                 if found is not None:
                     return found
-            plain = None if kwargs or self._static else _array_key(args)
+            plain = None if values is None else _array_key(values)
             known = None if plain is None else self._traces_of_arrays.get(plain)
-            if known is not None and known[0].is_valid:
+            if values is not None and known is not None and known[0].is_valid:
                 self._recent = known[0], _context_key()
-                return known[0].of_arrays(args)
+                return known[0].of_arrays(values)
             if any(isinstance(x, Symbolic) for x in (*args, *kwargs.values())):
                 return self._function(*args, **kwargs)
             named, arrays, key = self._flatten_arguments(args, kwargs)
@@ -331,7 +335,7 @@ class Jitted(Generic[R]):
         device = common_device(_name(self._function), placed) if placed else None
         if device == gpu.HOST and not any(x.shape for x in placed):
             device = None  # numbers go where the variables are
-        flow = GradientFlow.of(capture, symbolic)
+        flow = GradientFlow.of(capture, symbolic) if within else None
         plan = Plan(capture, [*symbolic, *changed], device=device)
         made = tuple((source, source.__texpr_structure__()) for source in capture.sources)
         kinds = tuple(r.dtype if isinstance(r, Symbolic) else _Static(r) for r in results)
@@ -426,6 +430,24 @@ def _as_constant(capture: Capture, x: Tensor) -> Any:
     return (
         capture.lift(x) if isinstance(capture, Tracing) else capture.constant(to_host(x.value), dtype=x.dtype)
     )
+
+
+def _plain_arrays(args: tuple) -> tuple | None:
+    """Arguments with the arrays of tensors in place of these; None where one is no array, or where
+    gradients flow to it. What native code cannot take shows later.
+    """
+    if Tensor not in map(type, args):
+        return args
+    if current().device != gpu.HOST or observation.get() is not None:
+        return None
+    found = []
+    for a in args:
+        if type(a) is Tensor:
+            if a.owner is not None or a.dtype.as_bits or (a.requires_grad and not a.stops):
+                return None
+            a = a.realize().value
+        found.append(a)
+    return tuple(found)
 
 
 def _array_key(args: tuple) -> tuple | None:
