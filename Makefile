@@ -114,7 +114,8 @@ bench-train: venv bench-peers
 bench-distributed: venv
 	$(BIN)/python -m bench.distributed --ranks $(or $(RANKS),2) --only '$(ONLY)'
 
-# Whole networks of torchvision and transformers beside ONNX Runtime and torch.compile:  make bench-models ONLY=resnet18 THREADS=1 BATCHES=1
+# Whole networks of torchvision, timm and transformers beside ONNX Runtime and torch.compile:  make bench-models ONLY=resnet18 THREADS=1 BATCHES=1
+# Those of them that had no part in tuning:  make bench-models ONLY=wider THREADS=1 BATCHES=1
 bench-models: venv bench-peers .bench-peers/.models
 	$(BIN)/python -m bench.models --threads $(THREADS) --batches $(BATCHES) --only '$(ONLY)'
 
@@ -134,7 +135,7 @@ bench-pretrained: .models/.installed
 	touch $@
 
 .bench-peers/.models: .bench-peers/.installed
-	.bench-peers/bin/python -m pip install --quiet torchvision transformers
+	.bench-peers/bin/python -m pip install --quiet torchvision transformers timm
 	touch $@
 
 # Networks that PyTorch exports, read without it:  make pt2 ONLY=resnet18,gpt2

@@ -1,6 +1,7 @@
 """Times whole networks beside ONNX Runtime and torch.compile:  python -m bench.models [--only NAME,...] [--threads 1,2] [--batches 1,8]
 
-The networks are those that torchvision and transformers define, and a U-Net, with random weights;
+The networks are those that torchvision and transformers define, and a U-Net, with random weights,
+or with `--only wider` fifty further ones, also of timm, that had no part in how texpr was tuned;
 the environment of the other libraries (`make bench-peers`, which `--python` names) writes them as
 ONNX files once. Calls are medians of samples taken in turns. `cold` is the first call in a process
 with an empty cache of kernels, `warm` in another one, which finds them there; loads and imports are
@@ -20,7 +21,7 @@ import numpy as np
 
 from bench.machine import describe
 from bench.models.libraries import LIBRARIES
-from bench.models.networks import NETWORKS
+from bench.models.networks import EVERY, NETWORKS, WIDER
 from bench.models.worker import FOLDER
 from bench.tables import bars
 from bench.x86 import parent
@@ -41,9 +42,9 @@ of memory, as a multiple of ONNX Runtime's."""
 def main() -> int:
     """Measure and print a table for every number of threads and every batch."""
     options = _options()
-    names = [name for name in NETWORKS if not options.only or name in options.only.split(",")]
+    names = _asked(options.only)
     if not names:
-        print(f"no such network; there are {', '.join(NETWORKS)}")
+        print(f"no such network; there are {', '.join(EVERY)}")
         return 2
     print(describe())
     os.environ.setdefault("PYTHONPATH", str(parent.ROOT))
@@ -56,12 +57,19 @@ def main() -> int:
     return 0
 
 
+def _asked(only: str) -> list[str]:
+    """The networks of the page, those of the wider set, or those that are named."""
+    if not only or only == "wider":
+        return list(WIDER if only else NETWORKS)
+    return [name for name in EVERY if name in only.split(",")]
+
+
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m bench.models", description=(__doc__ or "").partition(":")[0]
     )
     add = parser.add_argument
-    add("--only", default="", metavar="NAME,...", help=f"networks: {', '.join(NETWORKS)} (default: all)")
+    add("--only", default="", metavar="NAME,...", help="networks, or `wider` (default: those of the page)")
     add("--threads", default="1,2", metavar="N,...", help="numbers of threads (default: 1,2)")
     add("--batches", default="1,8", metavar="N,...", help="sizes of batches (default: 1,8)")
     add(
@@ -94,7 +102,7 @@ def _found(name: str, batch: str, names: list[str], settings: Settings) -> Found
         libraries = [Library(each, settings) for each in names]
         try:
             present = [each for each in libraries if not each.absent]
-            found = measure(batch, NETWORKS[name], present, settings)  # type: ignore[arg-type]
+            found = measure(batch, EVERY[name], present, settings)  # type: ignore[arg-type]
         finally:
             for each in libraries:
                 each.close()
@@ -159,7 +167,7 @@ def _difference(found: Found) -> str:
     """The largest difference from another library's result, relative to its largest number."""
     mine = np.array(found.details["texpr"]["result"])
     others = [np.array(d["result"]) for c, d in found.details.items() if c != "texpr" and "result" in d]
-    gaps = [float(np.max(np.abs(mine - other)) / np.max(np.abs(other))) for other in others]
+    gaps = [float(np.max(np.abs(mine - other)) / (np.max(np.abs(other)) or 1)) for other in others]
     worst = max(gaps, default=np.nan)
     return f"{worst:.0e}" + (" WRONG" if worst > BOUND else "")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from bench.models.networks import NETWORKS, file_of, torch_module
+from bench.models.networks import EVERY, file_of, torch_module
 
 OPSET = 17
 
@@ -29,7 +29,7 @@ def _export(name: str, batch: int, path: Path) -> None:
     partial = path.with_suffix(".part")
     torch.onnx.export(
         torch_module(name),
-        (torch.from_numpy(NETWORKS[name].input(batch)),),
+        (torch.from_numpy(EVERY[name].input(batch)),),
         str(partial),
         dynamo=False,
         opset_version=OPSET,

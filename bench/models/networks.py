@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from bench.models.wider import TIMM, TORCHVISION, TRANSFORMERS, timm_model, torchvision_model
+
 
 @dataclass(frozen=True)
 class Network:
@@ -120,6 +122,12 @@ NETWORKS = {
     )
 }
 """In the order of the table."""
+WIDER = {
+    **{name: Network(name, shape, torchvision_model(name)) for name, shape in TORCHVISION.items()},
+    **{name: Network(name, shape, timm_model(name)) for name, shape in TIMM.items()},
+    **{name: Network(name, shape, make, words) for name, (shape, words, make) in TRANSFORMERS.items()},
+}
+EVERY = {**NETWORKS, **WIDER}
 
 
 def file_of(folder: Path, name: str, batch: int | str) -> Path:
@@ -132,4 +140,4 @@ def torch_module(name: str) -> Any:
     import torch
 
     torch.manual_seed(0)
-    return NETWORKS[name].make().eval()
+    return EVERY[name].make().eval()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bench import serving
 from bench.models.libraries import LIBRARIES
-from bench.models.networks import NETWORKS, file_of
+from bench.models.networks import EVERY, file_of
 
 FOLDER = "TEXPR_BENCH_MODELS"
 """Names the folder of the networks in the environment."""
@@ -28,7 +28,7 @@ class Worker(serving.Calls):
         """Load and call: seconds of loading (`load`, with the library's import) and of the first
         call (`first`), the peak of memory in bytes, and some numbers of the result.
         """
-        given = NETWORKS[name].input(int(batch))
+        given = EVERY[name].input(int(batch))
         found: dict[str, dict[str, object]] = {}
         file = file_of(Path(os.environ[FOLDER]), name, batch)
         for column, load in LIBRARIES[self.library](name, file, self.threads).items():
