@@ -11,9 +11,12 @@ from texpr.schedule.structure.loops import stores
 
 TEXT = "op f(X: f32[N, K], w: f32[K]) -> Y: f32[N] {{ Y[i] = {} }}"
 SUM, OTHER = "sum(k: X[i, k] * w[k])", "sum(j: X[i, j] * w[j])"
-ONCE = {"a gate": f"{SUM} * min(max({OTHER} / 6 + 0.5, 0), 1)", "three times": f"{SUM} + {SUM} * {OTHER}"}
-APART = {
+ONCE = {
+    "a gate": f"{SUM} * min(max({OTHER} / 6 + 0.5, 0), 1)",
+    "three times": f"{SUM} + {SUM} * {OTHER}",
     "under a choice": f"if {SUM} > 0 then {OTHER} else 0.1 * {SUM}",
+}
+APART = {
     "another term": f"{SUM} * sum(k: X[i, k] * X[i, k])",
     "another operation": f"{SUM} * max(k: X[i, k] * w[k])",
     "a shorter range": f"{SUM} * sum(k in 0..K - 1: X[i, k] * w[k])",

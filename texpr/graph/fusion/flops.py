@@ -26,7 +26,7 @@ from texpr.ir.expr import (
 )
 from texpr.ir.shapes import evaluate_size
 from texpr.ir.tensor import Equation, Invoke, Program
-from texpr.ir.traverse import children, rewrite, variables, walk
+from texpr.ir.traverse import children, equal, rewrite, variables, walk
 
 _ARITHMETIC = (Add, Sub, Mul, Div, Max, Min, Neg, Pow, Call)
 
@@ -40,13 +40,16 @@ def multiply_adds(program: Program, sizes: Mapping[Var, int]) -> int:
     """Terms of all sums of products: the MACs of a layer."""
     total = 0
     for equation in _equations(program):
+        seen: list[Reduce] = []
         for node in walk(equation.value):
             if (
                 isinstance(node, Reduce)
                 and node.op == "sum"
                 and node.dtype.is_float
                 and isinstance(node.body, Mul)
+                and not any(equal(node, other) for other in seen)
             ):
+                seen.append(node)
                 total += _points(equation.axes, sizes) * _points(node.axes, sizes)
     return total
 
@@ -57,12 +60,16 @@ def _equations(program: Program) -> list[Equation]:
 
 
 def operations_of(equation: Equation, sizes: Mapping[Var, int]) -> int:
-    """Float operations of one equation."""
+    """Float operations of one equation; reductions that are equal are computed once."""
     total = 0
+    seen: list[Reduce] = []
     stack: list[tuple[Node, int]] = [(equation.value, _points(equation.axes, sizes))]
     while stack:
         node, times = stack.pop()
         if isinstance(node, Reduce):
+            if any(equal(node, other) for other in seen):
+                continue
+            seen.append(node)
             times *= _points(node.axes, sizes)
             total += times if node.dtype.is_float else 0
         elif isinstance(node, _ARITHMETIC) and node.dtype.is_float:

@@ -163,6 +163,17 @@ def _hoisted(equation: Equation, names: set[str], requires: Sequence[Expr], circ
     alone = _is_one(_outermost_reductions(equation.value))
     extracted = partial(_extracted, equation, names, before)
 
+    @cache
+    def unconditional() -> bool:
+        """True if the one reduction may be computed for each instance, whatever data say."""
+        one = next(iter(_outermost_reductions(equation.value)), None)
+        return (
+            one is not None
+            and not any(isinstance(n, Reduce) for n in walk(one.body))
+            and circle().isdisjoint(tensors(one))
+            and reads_inside(one, equation.axes, requires)
+        )
+
     def needed(reduced: Expr, axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
         free = needed_by(axes, free_variables(reduced))
         return tuple(a for a in axes if a.var in free)
@@ -199,7 +210,7 @@ def _hoisted(equation: Equation, names: set[str], requires: Sequence[Expr], circ
                     reduced = replace(reduced, where=_both(*both))
                 return extracted(reduced, over)
             case Select(cond, then, orelse):
-                cond = yield visit(cond, axes, condition, False)
+                cond = yield visit(cond, axes, condition, top and alone and unconditional())
                 then = yield visit(then, axes, (*condition, cond), top)
                 return replace(
                     e,
@@ -306,7 +317,7 @@ def _kept(
     alone = len(conditions) == 1
     others = {a.var for a in axes}.difference(over)
     left_out = [
-        any(isinstance(n, Read) for n in walk(c))
+        any(isinstance(n, Read | Reduce) for n in walk(c))
         or (alone and _is_triangle(c, over))
         or not others.isdisjoint(variables(c))
         for c in conditions

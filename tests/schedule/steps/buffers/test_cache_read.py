@@ -47,6 +47,11 @@ BUFFERED = {
         f'{TILES}.cache_read("B").split("B_cache.d1", 16).layout("B_cache", "a b -> b/16 a b%16")',
     ),
     "cache_read_of_the_kernel_padded": ("twice", {}, 's.cache_read("X")'),
+    "cache_read_of_the_kernel_beside_a_copy": (
+        "gram",
+        {},
+        's.cache_read("A", along="j").layout("A_cache", "a b -> b a").cache_read("A", along="i", name="rows")',
+    ),
     "cache_read_wrapped": ("wrapped", {}, 's.split("i", 4).cache_read("X", "io")'),
 }
 

@@ -132,6 +132,16 @@ def test_squares_are_transposed(name):
         assert s.certificate() and (s.compile()(*given) == given[0].T + given[1]).all()
 
 
+def test_a_layout_that_an_instruction_does_not_know_is_refused():
+    s = turned("transpose8_f32", N=16, M=16)
+    with pytest.raises(tx.ScheduleError) as refusal:
+        s.layout("X_cache", "j i -> i j")
+    assert (refusal.value.message, refusal.value.help) == (
+        "`d1` would be no instance of `transpose8_f32` any more: its B moves by 1 with `j`, X_cache by 8",
+        "bring X_cache in its place first, then tensorize",
+    )
+
+
 @pytest.mark.parametrize(
     "target, name, register",
     [

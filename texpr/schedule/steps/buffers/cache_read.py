@@ -7,8 +7,8 @@ from typing import Any
 from texpr import poly
 from texpr.ir.dtypes import DTYPES
 from texpr.ir.expr import Cast, Const, Node, Read, Select, Tensor, Var, index
-from texpr.ir.loop import For, Kernel
-from texpr.ir.traverse import equal, rewrite, tensors, variables, walk
+from texpr.ir.loop import For, Kernel, Stmt, Store, copy_of
+from texpr.ir.traverse import equal, rewrite, statements, tensors, variables, walk
 from texpr.passes.analysis.substitution import over_tensors
 from texpr.schedule.legality.independence import check_moved
 from texpr.schedule.legality.presumption import conflict_of
@@ -43,7 +43,7 @@ def cache_read(
 ) -> Kernel:
     """Copy what an iteration of `loop` reads of `tensor` to a buffer, in front of the loop's body,
     and read it there. Without a loop, copy what the kernel reads of an input, in front of all
-    loops.
+    loops; other copies of it stay as they are.
 
     for i: for j: Y[i, j] = f(X[8*i + j])   ->   for i: { for d0: X_cache[d0] = X[8*i + d0];  for j: Y[i, j] = f(X_cache[j]) }
 
@@ -107,6 +107,10 @@ def _of_the_kernel(kernel: Kernel, tensor: str, **options: Any) -> Kernel:
         ScheduleError: the tensor is not an input, nothing reads it, or as `cache_read`.
     """
     t = find_tensor(kernel, tensor)
+    copies = tuple(s for s in kernel.body if _copies(s, t))
+    others = tuple(s for s in kernel.body if not _copies(s, t))
+    if t not in tensors(*others):
+        copies, others = (), kernel.body
     if t not in kernel.inputs or t not in tensors(*kernel.body):
         raise ScheduleError(
             f"the kernel {'reads no' if t in kernel.inputs else 'computes'} {t.name}",
@@ -114,11 +118,18 @@ def _of_the_kernel(kernel: Kernel, tensor: str, **options: Any) -> Kernel:
             help="cache_read without a loop copies an input; name a loop for what the kernel computes",
         )
     once = Var("once")
-    body = (For(once, index(1), kernel.body, tensor=t.name),)
+    body = (*copies, For(once, index(1), others, tensor=t.name))
     after = cache_read(replace(kernel, body=body), tensor, once, **options)
-    (whole,) = after.body
+    *_, whole = after.body
     assert isinstance(whole, For)
-    return replace(after, body=whole.body)
+    return replace(after, body=(*copies, *whole.body))
+
+
+def _copies(s: Stmt, t: Tensor) -> bool:
+    """True if a nest is a copy of a tensor that a step has made."""
+    made = [n for n in statements(s) if isinstance(n, Store)]
+    copied = [c for n in made if n.equation < 0 and (c := copy_of(n)) is not None and c.source.tensor is t]
+    return bool(made) and len(copied) == len(made)
 
 
 def _apart(kernel: Kernel, t: Tensor, at: For, along: str | Var) -> tuple[Kernel, Tensor]:
