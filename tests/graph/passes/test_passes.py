@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import texpr as tx
+from tests.profiles import examples
 from texpr import ops
 from texpr.graph import Capture, Plan, Symbolic, Variable
 from texpr.graph.passes import PASSES, enabled_passes, optimize
 from texpr.graph.passes.flatten_calls import shape_of, view, viewed
+from texpr.graph.passes.narrow_sums import narrow_sums
 from texpr.ir.dtypes import F32, I64
 from texpr.ir.expr import Tensor, index, plain
+from texpr.ir.interpreter.tensor import interpret
 from texpr.ir.printing.tensor import show_program
 from texpr.passes import specialize
 
@@ -70,6 +75,34 @@ def after(text: str, *disable: str, level: int = 2, reassociate: bool = False, *
 )
 def test_what_is_left(text: str, left: list[str]):
     assert after(text, N=5, M=3) == left
+
+
+PADDED = "op f(X: f32[N], w: f32[K]; D) -> Y: f32[N] { Y[i] = sum(r: X[i + D * r - D | 0] * w[r]) }"
+
+
+@pytest.mark.parametrize(
+    ("distance", "left"),
+    [
+        (3, "Y[i] = sum(r: X[i + r * 3 - 3 | 0.0] * w[r])"),
+        (13, "Y[i] = sum(r in 0..3: X[i + r * 13 - 13 | 0.0] * w[r])"),
+        (14, "Y[i] = sum(r in 0..1: X[i + (r + 1) * 14 - 14] * w[r + 1])"),
+        (-40, "Y[i] = sum(r in 0..1: X[i + (r + 1) * -40 + 40] * w[r + 1])"),
+    ],
+)
+def test_terms_that_lie_in_the_padding(distance: int, left: str):
+    """Those that are outside for every element are left out."""
+    text = PADDED.replace("; D", "").replace("D", str(distance)).replace("- -", "+ ")
+    assert after(text, N=14, K=5 if distance == 13 else 3) == [left]
+
+
+@given(st.integers(1, 9), st.integers(1, 4), st.integers(-6, 6), st.integers(-9, 9))
+@examples(40)
+def test_sums_without_padding_are_the_same(n: int, k: int, distance: int, offset: int):
+    text = f"op f(X: f32[N], w: f32[K]) -> Y: f32[N] {{ Y[i] = sum(r: X[i + {distance} * r + {offset} | 0] * w[r]) }}"
+    program = tx.op(text).program()
+    program = specialize(program, {v: {"N": n, "K": k}[v.name] for v in program.sizes})
+    x, w = np.arange(1, n + 1, dtype=np.float32), 2 + np.arange(k, dtype=np.float32)
+    assert np.array_equal(interpret(narrow_sums(program), [x, w])[0], interpret(program, [x, w])[0])
 
 
 def test_loose_laws_are_asked_for():

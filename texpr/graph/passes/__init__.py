@@ -22,6 +22,7 @@ from texpr.graph.passes.fold_constants import fold_constants, known_scalars
 from texpr.graph.passes.isolate_reductions import isolate_reductions
 from texpr.graph.passes.law_matcher import Law, simplified
 from texpr.graph.passes.merge_recurrences import merge_recurrences
+from texpr.graph.passes.narrow_sums import narrow_sums
 from texpr.ir.expr import Tensor
 from texpr.ir.printing.tensor import show_program
 from texpr.ir.tensor import Program
@@ -85,6 +86,7 @@ PASSES: tuple[Stage, ...] = (
     Stage("sums", 1, "sums in several equations become one"),
     Stage("algebra", 2, "the laws of `LAWS`"),
     Stage("hoist", 1, "reductions get equations of their own", False),
+    Stage("padding", 2, "terms that padding makes 0 for every element"),
     Stage("guards", 1, "what reads give outside, where they are inside"),
     Stage("apart", 2, "every reduction gets a tensor of its own", False),
     Stage("updates", 2, "updates at places that a formula says become sums"),
@@ -163,6 +165,7 @@ def optimize(
         "sums": join_sums,
         "algebra": partial(apply_laws, reassociate=reassociate),
         "hoist": hoist,
+        "padding": narrow_sums,
         "guards": drop_guards,
         "apart": isolate_reductions,
         "updates": lambda p: gather_updates.gather_updates(p),

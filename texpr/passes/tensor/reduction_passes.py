@@ -162,17 +162,7 @@ def _hoisted(equation: Equation, names: set[str], requires: Sequence[Expr], circ
     kept: list[Reduce] = []
     alone = _is_one(_outermost_reductions(equation.value))
     extracted = partial(_extracted, equation, names, before)
-
-    @cache
-    def unconditional() -> bool:
-        """True if the one reduction may be computed for each instance, whatever data say."""
-        one = next(iter(_outermost_reductions(equation.value)), None)
-        return (
-            one is not None
-            and not any(isinstance(n, Reduce) for n in walk(one.body))
-            and circle().isdisjoint(tensors(one))
-            and reads_inside(one, equation.axes, requires)
-        )
+    unconditional = cache(partial(_is_unconditional, equation, requires, circle))
 
     def needed(reduced: Expr, axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
         free = needed_by(axes, free_variables(reduced))
@@ -226,6 +216,17 @@ def _hoisted(equation: Equation, names: set[str], requires: Sequence[Expr], circ
 
     value = run(visit(equation.value, equation.axes, (), True))
     return [*before, equation if value is equation.value else replace(equation, value=value)]
+
+
+def _is_unconditional(equation: Equation, requires: Sequence[Expr], circle: Circle) -> bool:
+    """True if the one reduction of an equation may be computed for each instance, whatever data say."""
+    one = next(iter(_outermost_reductions(equation.value)), None)
+    return (
+        one is not None
+        and not any(isinstance(n, Reduce) for n in walk(one.body))
+        and circle().isdisjoint(tensors(one))
+        and reads_inside(one, equation.axes, requires)
+    )
 
 
 def _extracted(
