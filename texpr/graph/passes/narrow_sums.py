@@ -87,6 +87,6 @@ def _padded(total: Reduce) -> Iterable[Read]:
 
 
 def _ranges(axes: Iterable[Axis]) -> dict[Var, tuple[int, int]]:
-    """Those of the axes whose ends are numbers, and that have values."""
+    """Ranges of the axes whose ends are numbers, and that have values."""
     ends = ((a.var, integer(a.lo), integer(a.hi)) for a in axes)
     return {v: (lo, hi - 1) for v, lo, hi in ends if lo is not None and hi is not None and lo < hi}
