@@ -101,6 +101,24 @@ def _linear(rows: int, inner: int, features: int) -> Layer:
     )
 
 
+def _dense(rows: int, features: int, count: int) -> Layer:
+    """Modules one behind the other, whose weights do not stay in a near cache."""
+
+    def chain(f: Any, x: Any, *weights: Any) -> Any:
+        for w in weights:
+            x = f.linear(x, w)
+        return x
+
+    return Layer(
+        f"nn.Linear in eval, {rows}x{features} to {features}, {count} of them",
+        ((rows, features), (features, features)),
+        lambda ops, x, w: None,
+        chain,
+        2 * count * rows * features**2,
+        weights=count,
+    )
+
+
 def _module(n: int, c: int, side: int, k: int, r: int, count: int = 1) -> Layer:
     """The same as a module, or as several one behind the other."""
     layer = _convolution(n, c, side, k, r)
@@ -210,6 +228,7 @@ LAYERS = (
     _ended(3, 448, 64, 3, 2),
     _linear(128, 400, 40),
     _linear(128, 512, 64),
+    *(_dense(rows, 768, 12) for rows in (8, 16, 24, 64)),
     _convolution(1, 8, 112, 64, 3),
     _convolution(4, 32, 96, 32, 5, dilation=2),
     _convolution(1, 128, 28, 128, 3),
@@ -292,6 +311,7 @@ def with_texpr(layer: Layer, arrays: list[np.ndarray], threads: int) -> Callable
         zeros = tuple(t // 2 for t in taps)
         kind = nn.Conv2d if len(taps) == 2 else nn.Conv1d
         one = partial(kind, channels, to, tuple(taps), padding=zeros, bias=False)
+        one = one if taps else partial(nn.Linear, channels, to, bias=False)
         parts = [one() for _ in range(layer.weights)]
         for each in parts:
             each.weight.data = weight.copy()

@@ -35,6 +35,20 @@ def test_rows_that_the_first_cache_holds_stay():
     assert 'cache_read("W")' not in script(product(64, 128, 196))
 
 
+@pytest.mark.parametrize("form", ["W[k, j]", "W[j, k]"])
+@pytest.mark.parametrize("rows", [8, 16, 24, 48, 64])
+def test_columns_that_are_constant_are_packed_once_for_few_rows(rows: int, form: str):
+    """The same panels whichever way they lie; what is not constant is read in place."""
+    shape = "512, 1024" if form == "W[k, j]" else "1024, 512"
+    op = tx.op(
+        f"op f(X: f32[{rows}, 512], W: f32[{shape}]) -> Y: f32[{rows}, 1024] {{ Y[i, j] = sum(k: X[i, k] * {form}) }}"
+    )
+    s = tx.schedule(op).auto("x86-64-v4", constant=["W"])
+    assert 'cache_read("W")' in s.script() and 'layout("W_cache"' in s.script()
+    s.certificate()
+    assert 'cache_read("W")' not in tx.schedule(op).auto("x86-64-v4").script()
+
+
 @pytest.mark.parametrize("rows", [6, 64, 70, 129])
 @pytest.mark.parametrize("columns", [17, 33, 49, 50])
 def test_bits_are_those_of_products_in_place(rows: int, columns: int):

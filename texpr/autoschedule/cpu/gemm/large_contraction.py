@@ -86,10 +86,12 @@ def find_contraction(builder: ScheduleBuilder, nest: Nest) -> Contraction | NoMa
     ):
         return NoMatch("many lanes would have nothing to do, or few rows share the panel")
     across = panel.stride(lane.var) != 1 and (
-        sharers >= GEMM_COSTS.block_rows or _saves_sums(nest, lane, width, sharers)
+        sharers >= GEMM_COSTS.block_rows
+        or _saves_sums(nest, lane, width, sharers)
+        or (is_constant(builder, panel) and sharers >= least_rows(builder, panel))
     )
     if not rows or not (
-        across or (sharers >= least_rows(builder) and _is_large(builder, nest, panel, lane, sharers))
+        across or (sharers >= least_rows(builder, panel) and _is_large(builder, nest, panel, lane, sharers))
     ):
         return NoMatch("few rows share the panel, or it stays in the cache as it is")
     row = max(reversed(rows), key=lambda n: min(constant_extent(n), GEMM_COSTS.block_rows))
@@ -107,9 +109,16 @@ def copies_panels(builder: ScheduleBuilder) -> bool:
     return builder.machine.has_memory_operands and builder.machine.vector_registers < 32
 
 
-def least_rows(builder: ScheduleBuilder) -> int:
+def least_rows(builder: ScheduleBuilder, panel: Access) -> int:
     """Rows that share an operand, from which on packing it saves more than it costs."""
-    return GEMM_COSTS.panel_rows if copies_panels(builder) else GEMM_COSTS.packing_rows
+    if copies_panels(builder):
+        return GEMM_COSTS.panel_rows
+    return GEMM_COSTS.packed_once_rows if is_constant(builder, panel) else GEMM_COSTS.packing_rows
+
+
+def is_constant(builder: ScheduleBuilder, panel: Access) -> bool:
+    """True if an operand is the same from call to call: it is packed once."""
+    return panel.tensor.name in builder.constants
 
 
 def _saves_sums(nest: Nest, lane: For, width: int, rows: int) -> bool:

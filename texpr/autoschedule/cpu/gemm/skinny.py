@@ -10,7 +10,8 @@ each row of tiles. There a block of a strip is copied on its way: the first tile
 operand itself and leaves what it has read in a panel, for all others to read from the first cache.
 No pass over memory is made for the copy.
 
-Operands that come from memory are read by rows (`cpu.reduction.streaming`).
+Operands that come from memory are read by rows (`cpu.reduction.streaming`), constant ones are packed
+once (`packed`).
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from texpr.autoschedule.core.template import (
     Stage,
 )
 from texpr.autoschedule.cpu.gemm.gemm_costs import GEMM_COSTS
+from texpr.autoschedule.cpu.gemm.large_contraction import is_constant, least_rows
 from texpr.autoschedule.cpu.gemm.packed import in_pairs
 from texpr.autoschedule.cpu.gemm.packing import WAYS
 from texpr.autoschedule.cpu.gemm.tile_shapes import height_of
@@ -106,6 +108,8 @@ def _few_rows(builder: ScheduleBuilder, nest: Nest) -> _Product | NoMatch:
         or operand.tensor.dtype != nest.main.tensor.dtype
     ):
         return NoMatch("no product of rows and of an operand that lies along the columns")
+    if is_constant(builder, operand) and constant_extent(row) >= least_rows(builder, operand):
+        return NoMatch("a constant operand is packed once")
     return _Product(nest, row, lane, term, operand)
 
 

@@ -18,7 +18,7 @@ from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.numbers import even
 from texpr.autoschedule.core.template import NO_REDUCTION, UNKNOWN_EXTENTS, NoMatch, Scheduled, Stage
 from texpr.autoschedule.cpu.gemm.gemm_costs import GEMM_COSTS
-from texpr.autoschedule.cpu.gemm.large_contraction import copies_panels, least_rows
+from texpr.autoschedule.cpu.gemm.large_contraction import copies_panels, is_constant, least_rows
 from texpr.autoschedule.cpu.gemm.packed import in_pairs
 from texpr.autoschedule.cpu.gemm.packing import pack
 from texpr.autoschedule.cpu.reduction.pairwise import in_levels
@@ -85,7 +85,7 @@ def _stream(builder: ScheduleBuilder, nest: Nest) -> _Stream | NoMatch:
         in_rows = a.stride(lane.var) == 1 and (a.stride(depth.var) or 0) >= constant_extent(lane)
         if (
             in_rows
-            and prod(map(constant_extent, shared)) <= _most_uses(builder)
+            and prod(map(constant_extent, shared)) <= _most_uses(builder, a)
             and builder.exceeds_l2(nest, a)
             and not _slides(nest, a, lane, depth)
         ):
@@ -93,9 +93,11 @@ def _stream(builder: ScheduleBuilder, nest: Nest) -> _Stream | NoMatch:
     return NoMatch("no operand that is larger than the second cache is read a few times by rows")
 
 
-def _most_uses(builder: ScheduleBuilder) -> int:
-    """Uses of an element, at most: for more, rows are copied to panels."""
-    return least_rows(builder) - 1 if copies_panels(builder) else REDUCTION_COSTS.streamed_uses
+def _most_uses(builder: ScheduleBuilder, a: Access) -> int:
+    """Uses of an element, at most: for more, rows are copied to panels, of constants once."""
+    if copies_panels(builder) or is_constant(builder, a):
+        return least_rows(builder, a) - 1
+    return REDUCTION_COSTS.streamed_uses
 
 
 def _slides(nest: Nest, a: Access, lane: For, depth: For) -> bool:
