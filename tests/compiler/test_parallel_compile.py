@@ -15,6 +15,7 @@ from texpr.compiler.kernels.native_code import NativeCode
 from texpr.graph.lowering.default_kernels import kernel_for
 from texpr.ir.json.program import Decoder
 from texpr.runtime import disk_cache
+from texpr.runtime.process.worker import run_in_child, stop_children, waiting
 
 TEXT = "op scaled(X: f32[N]) -> Y: f32[N] {{ Y[i] = X[i] * {factor} }}"
 
@@ -97,6 +98,24 @@ def test_many_kernels_are_left_to_workers(tmp_path: Path, compiled_here: list[Na
         kernels = _kernels(parallel_compile.MANY, 6000)
         parallel_compile.compile_all(kernels)
         assert not compiled_here and all(kernel_cache.find(k.native.key, k.program) for k in kernels)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_few_kernels_are_left_to_workers_that_wait(
+    threads: int, tmp_path: Path, compiled_here: list[NativeCode], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(parallel_compile, "waiting", lambda: 2)
+    with tx.options(cache_dir=tmp_path, threads=threads):
+        kernels = _kernels(3, 7000 + 10 * threads)
+        parallel_compile.compile_all(kernels)
+        assert not compiled_here and all(kernel_cache.find(k.native.key, k.program) for k in kernels)
+
+
+def test_workers_that_wait_are_counted():
+    run_in_child("texpr.support.version:identity")
+    assert waiting() > 0
+    stop_children()
+    assert waiting() == 0
 
 
 @pytest.mark.parametrize(

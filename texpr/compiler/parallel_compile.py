@@ -2,8 +2,8 @@
 
 Steps and proofs are Python and isl, which run on one core of a process, so the others are processes
 (`runtime.process.worker`). A worker starts in half a second: it is worth that for some kernels,
-which this process then compiles too. Many kernels are left to workers alone, so that this process
-has neither LLVM nor isl in its memory (ADR 43). One that a worker cannot compile is compiled here,
+which this process then compiles too. Many kernels, and those for which a worker is there already, are
+left to workers alone, so that this process has neither LLVM nor isl in its memory (ADR 43). One that a worker cannot compile is compiled here,
 where its error is raised.
 """
 
@@ -26,7 +26,7 @@ from texpr.compiler.scheduled_kernels import automatic, compiled_again
 from texpr.ir.json.program import Decoder, Encoder
 from texpr.runtime import disk_cache
 from texpr.runtime.native import native_library
-from texpr.runtime.process.worker import run_in_child
+from texpr.runtime.process.worker import run_in_child, waiting
 from texpr.support.errors import Error, ResourceError
 from texpr.support.frozen_dataclass import frozen
 from texpr.support.options import Options, current, options, remembered
@@ -85,8 +85,10 @@ def compile_all(kernels: Iterable[CompiledKernel]) -> None:
     found = (_request(kernel) for kernel in dict.fromkeys(kernels))
     # Workers take the last ones first: the longest, so that none of these is alone at the end.
     queue = deque(sorted((r for r in found if r is not None), key=lambda r: len(r.kernel.program.equations)))
-    alone = len(queue) >= MANY
-    workers = min(current().threads - (not alone), len(queue) // KERNELS_OF_A_WORKER, MOST_WORKERS)
+    started = min(waiting(), len(queue))
+    alone = started > 0 or len(queue) >= MANY
+    worth = max(len(queue) // KERNELS_OF_A_WORKER, started)
+    workers = min(current().threads - (not alone), worth, MOST_WORKERS)
     if workers < 1:
         return
     threads = [threading.Thread(target=_feed, args=(queue,), daemon=True) for _ in range(workers)]

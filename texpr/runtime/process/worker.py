@@ -143,6 +143,12 @@ def _acquire() -> _Worker:
     return _Worker()
 
 
+def waiting() -> int:
+    """The number of workers that wait for a request."""
+    with _lock:
+        return sum(monotonic() - each.idle_since < _EARLIER * IDLE_SECONDS for each in _idle)
+
+
 def _release(worker: _Worker) -> None:
     worker.idle_since = monotonic()
     with _lock:
