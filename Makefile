@@ -115,7 +115,7 @@ bench-distributed: venv
 	$(BIN)/python -m bench.distributed --ranks $(or $(RANKS),2) --only '$(ONLY)'
 
 # Whole networks of torchvision, timm and transformers beside ONNX Runtime and torch.compile:  make bench-models ONLY=resnet18 THREADS=1 BATCHES=1
-# Those of them that had no part in tuning:  make bench-models ONLY=wider THREADS=1 BATCHES=1
+# Of 51 further ones, also of timm:  make bench-models ONLY=wider THREADS=1 BATCHES=1
 bench-models: venv bench-peers .bench-peers/.models
 	$(BIN)/python -m bench.models --threads $(THREADS) --batches $(BATCHES) --only '$(ONLY)'
 

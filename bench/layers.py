@@ -14,7 +14,6 @@ import argparse
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from math import prod
 from typing import Any
 
@@ -307,18 +306,23 @@ def with_texpr(layer: Layer, arrays: list[np.ndarray], threads: int) -> Callable
     tx.options(threads=threads)
     if layer.weights:
         x, weight = arrays
-        to, channels, *taps = weight.shape
-        zeros = tuple(t // 2 for t in taps)
-        kind = nn.Conv2d if len(taps) == 2 else nn.Conv1d
-        one = partial(kind, channels, to, tuple(taps), padding=zeros, bias=False)
-        one = one if taps else partial(nn.Linear, channels, to, bias=False)
-        parts = [one() for _ in range(layer.weights)]
+        parts = [_one(*weight.shape) for _ in range(layer.weights)]
         for each in parts:
             each.weight.data = weight.copy()
         module = nn.Sequential(*parts).eval()
         return lambda: module(x)
     function = tx.jit(lambda *x: layer.texpr(ops, *x))
     return lambda: function(*arrays)
+
+
+def _one(to: int, channels: int, *taps: int) -> Any:
+    """A module of weights that have this shape."""
+    from texpr import nn
+
+    if not taps:
+        return nn.Linear(channels, to, bias=False)
+    kind = nn.Conv2d if len(taps) == 2 else nn.Conv1d
+    return kind(channels, to, taps, padding=tuple(t // 2 for t in taps), bias=False)
 
 
 def with_torch(layer: Layer, arrays: list[np.ndarray], threads: int) -> Callable[[], object]:

@@ -1,7 +1,7 @@
 """Times whole networks beside ONNX Runtime and torch.compile:  python -m bench.models [--only NAME,...] [--threads 1,2] [--batches 1,8]
 
 The networks are those that torchvision and transformers define, and a U-Net, with random weights,
-or with `--only wider` fifty further ones, also of timm, that had no part in how texpr was tuned;
+or with `--only wider` 51 further ones, also of timm, chosen without looking at how fast texpr is;
 the environment of the other libraries (`make bench-peers`, which `--python` names) writes them as
 ONNX files once. Calls are medians of samples taken in turns. `cold` is the first call in a process
 with an empty cache of kernels, `warm` in another one, which finds them there; loads and imports are
@@ -21,7 +21,8 @@ import numpy as np
 
 from bench.machine import describe
 from bench.models.libraries import LIBRARIES
-from bench.models.networks import EVERY, NETWORKS, WIDER
+from bench.models.networks import EVERY, NETWORKS
+from bench.models.wider import WIDER
 from bench.models.worker import FOLDER
 from bench.tables import bars
 from bench.x86 import parent
@@ -58,10 +59,9 @@ def main() -> int:
 
 
 def _asked(only: str) -> list[str]:
-    """The networks of the page, those of the wider set, or those that are named."""
-    if not only or only == "wider":
-        return list(WIDER if only else NETWORKS)
-    return [name for name in EVERY if name in only.split(",")]
+    """The networks that are named, of `wider` all; those of the page where none is."""
+    asked = only.split(",") if only else list(NETWORKS)
+    return [name for name in EVERY if name in asked or ("wider" in asked and name in WIDER)]
 
 
 def _options() -> argparse.Namespace:
