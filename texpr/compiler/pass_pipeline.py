@@ -123,18 +123,24 @@ def certificate(kernel: Kernel, program: Program, sizes: Mapping[Var, int]) -> C
         CertificateError: something is not proven.
     """
     with timed("proof", "certificate"):
-        final = certified_loops(kernel)
-        try:
-            check_arrivals(check_hints(check_instructions(final)))
-        except ScheduleError as error:
-            raise _uncertified(error) from None
+        final = _checked(certified_loops(kernel), check_instructions, check_hints, check_arrivals)
         return certify(final, ready(specialize(program, sizes)))
 
 
-def _uncertified(error: ScheduleError) -> CertificateError:
-    return CertificateError(
-        error.message, error.span, code=error.code, label=error.label, notes=error.notes, help=error.help
-    )
+def _checked(kernel: Kernel, *checks: KernelPass) -> Kernel:
+    """The kernel after checks of what its marks claim.
+
+    Raises:
+        CertificateError: a claim does not hold.
+    """
+    try:
+        for check in checks:
+            kernel = check(kernel)
+    except ScheduleError as error:
+        raise CertificateError(
+            error.message, error.span, code=error.code, label=error.label, notes=error.notes, help=error.help
+        ) from None
+    return kernel
 
 
 def certified_loops(kernel: Kernel) -> Kernel:
@@ -143,8 +149,13 @@ def certified_loops(kernel: Kernel) -> Kernel:
 
 
 def prepared(kernel: Kernel, target: Target) -> Kernel:
-    """The kernel as it is emitted."""
-    return run_passes("loop", loop_passes(target), kernel, show_kernel, verify_kernel)
+    """The kernel as it is emitted.
+
+    Raises:
+        CertificateError: a nest is no instance of the instruction that is claimed for it.
+    """
+    checked = _checked(kernel, check_instructions)
+    return run_passes("loop", loop_passes(target), checked, show_kernel, verify_kernel)
 
 
 def build(kernel: Kernel, target: Target) -> Artifact:

@@ -12,6 +12,7 @@ from texpr.compiler.kernels.extern_functions import externs_of
 from texpr.compiler.kernels.prepacking import packed_inputs, prepacked_bytes, with_prepacking
 from texpr.compiler.kernels.workspace import is_self_contained, scratch_bytes, with_scratch
 from texpr.ir.loop import Kernel
+from texpr.support.errors import CertificateError
 from texpr.support.frozen_dataclass import replace
 from texpr.support.options import current
 
@@ -39,7 +40,13 @@ def compiled(loops: CertifiedLoops, overwriting: bool, *, kept: bool) -> Built |
 def _compiled(loops: CertifiedLoops, overwriting: bool, *, kept: bool) -> Built | None:
     kernel, target = loops.kernel, loops.target
     over = overwritten(pass_pipeline.certified_loops(kernel)) if overwriting else ()
-    final = replace(pass_pipeline.prepared(kernel, target), overwrites=over)
+    try:
+        final = replace(pass_pipeline.prepared(kernel, target), overwrites=over)
+    except CertificateError:
+        loops.certificate  # noqa: B018 leaves default schedules for plainer ones
+        if loops.kernel is kernel:
+            raise
+        return None
     if overwriting and not current().guard:
         final = with_scratch(with_prepacking(final, loops.constants))
     with pass_pipeline.object_code(final, target, kept=kept) as code:

@@ -59,6 +59,7 @@ def check_instructions(kernel: Kernel) -> Kernel:
                     f"the loop `{loop.var.name}` is no instance of `{name}`: {why}",
                     source_kernel(kernel)[1].get(id(loop)),
                     code="certificate",
+                    help="apply the other steps on its loops and tensors first, then tensorize",
                 ) from None
     return kernel
 

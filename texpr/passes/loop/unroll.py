@@ -12,7 +12,7 @@ from texpr.ir.dtypes import I64
 from texpr.ir.expr import Compare, Const, Expr, Sub, Var, index
 from texpr.ir.index.overflow import is_wild
 from texpr.ir.loop import For, If, Kernel, Stmt
-from texpr.ir.loop_kind import PARALLEL, SERIAL, UNROLLED
+from texpr.ir.loop_kind import PARALLEL, SERIAL, UNROLLED, InstructionNest
 from texpr.ir.traverse import statements
 from texpr.passes.analysis.substitution import folded, folded_anew
 from texpr.support.frozen_dataclass import replace
@@ -57,8 +57,9 @@ def _expanded(s: Stmt, values: Mapping[Var, Expr], anew: bool, inside: bool) -> 
             if getattr(cond, "value", None) is False or not body:
                 return ()
             return (s,) if cond is s.cond and body is s.body else (If(cond, body),)
-        case For(var, extent, body):
-            extent = _at(extent, values)
+        case For(var, extent):
+            s = _in_loops(s) if isinstance(s.kind, InstructionNest) else s
+            extent, body = _at(extent, values), s.body
             if s.kind == UNROLLED or _is_single(s, extent) and (inside or _has_threads(s)):
                 return _iterations(replace(s, extent=extent), values, anew)
             own = replace(var) if anew else var
@@ -74,6 +75,14 @@ def _expanded(s: Stmt, values: Mapping[Var, Expr], anew: bool, inside: bool) -> 
             )
             return _iterations(loop, {}, False) if _asks_which(loop) else (loop,)
     return (folded_anew(s, values),) if anew else (folded(s, values),) if values else (s,)
+
+
+def _in_loops(nest: For) -> For:
+    """The nest of an instruction, whose loops are not written out, however they are marked."""
+    if not any(isinstance(n, For) and n.kind == UNROLLED for n in statements(nest)):
+        return nest
+    body = tuple(_in_loops(s) if isinstance(s, For) else s for s in nest.body)
+    return replace(nest, body=body, kind=SERIAL if nest.kind == UNROLLED else nest.kind)
 
 
 def _iterations(loop: For, values: Mapping[Var, Expr], anew: bool) -> list[Stmt]:

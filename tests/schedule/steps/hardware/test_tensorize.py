@@ -132,14 +132,31 @@ def test_squares_are_transposed(name):
         assert s.certificate() and (s.compile()(*given) == given[0].T + given[1]).all()
 
 
-def test_a_layout_that_an_instruction_does_not_know_is_refused():
+@pytest.mark.parametrize("certify", [True, "warn", False])
+@pytest.mark.parametrize(
+    ("step", "why"),
+    [
+        (("layout", "X_cache", "j i -> i j"), "its B moves by 1 with `j`, X_cache by 8"),
+        (("split", "X_cache.d0", 2), "its loop `j` has 8 iterations, `d0o` has 4 iterations"),
+        (("reorder", "X_cache.d0", "X_cache.d1"), "its loop `j` has 8 iterations, the nest has a statement"),
+    ],
+)
+def test_steps_after_which_a_nest_is_no_instance(step: tuple, why: str, certify: bool | str):
+    """Code of an instruction is made for its instances alone, whether the kernel is certified or not."""
     s = turned("transpose8_f32", N=16, M=16)
-    with pytest.raises(tx.ScheduleError) as refusal:
-        s.layout("X_cache", "j i -> i j")
-    assert (refusal.value.message, refusal.value.help) == (
-        "`d1` would be no instance of `transpose8_f32` any more: its B moves by 1 with `j`, X_cache by 8",
-        "bring X_cache in its place first, then tensorize",
-    )
+    name, *given = step
+    getattr(s, name)(*given)
+    with tx.options(certify=certify), pytest.raises(tx.CertificateError) as error:
+        s.compile()(np.ones((16, 16), "f4"), np.ones(16, "f4"))
+    assert error.value.message == f"the loop `d1` is no instance of `transpose8_f32`: {why}"
+    assert error.value.span is not None and "then tensorize" in str(error.value.help)
+
+
+def test_loops_of_an_instruction_are_not_written_out():
+    """Marked before it takes the nest or after that."""
+    given = np.arange(256, dtype="f4").reshape(16, 16), np.ones(16, "f4")
+    s = turned("transpose8_f32", N=16, M=16).unroll("X_cache.d0")
+    assert s.certificate() and (s.compile()(*given) == given[0].T + given[1]).all()
 
 
 @pytest.mark.parametrize(

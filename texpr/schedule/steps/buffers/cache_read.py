@@ -108,7 +108,7 @@ def _of_the_kernel(kernel: Kernel, tensor: str, **options: Any) -> Kernel:
     """
     t = find_tensor(kernel, tensor)
     copies = tuple(s for s in kernel.body if _copies(s, t))
-    others = tuple(s for s in kernel.body if not _copies(s, t))
+    others = tuple(s for s in kernel.body if s not in copies)
     if t not in tensors(*others):
         copies, others = (), kernel.body
     if t not in kernel.inputs or t not in tensors(*kernel.body):
@@ -127,9 +127,8 @@ def _of_the_kernel(kernel: Kernel, tensor: str, **options: Any) -> Kernel:
 
 def _copies(s: Stmt, t: Tensor) -> bool:
     """True if a nest is a copy of a tensor that a step has made."""
-    made = [n for n in statements(s) if isinstance(n, Store)]
-    copied = [c for n in made if n.equation < 0 and (c := copy_of(n)) is not None and c.source.tensor is t]
-    return bool(made) and len(copied) == len(made)
+    made = [copy_of(n) if n.equation < 0 else None for n in statements(s) if isinstance(n, Store)]
+    return bool(made) and all(c is not None and c.source.tensor is t for c in made)
 
 
 def _apart(kernel: Kernel, t: Tensor, at: For, along: str | Var) -> tuple[Kernel, Tensor]:

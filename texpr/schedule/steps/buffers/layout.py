@@ -11,14 +11,12 @@ from texpr import poly
 from texpr.ir.affine import Linear, ceiling
 from texpr.ir.build import add, compare, conjunction, floordiv, integer, negation
 from texpr.ir.expr import Axis, Expr, Node, Read, Tensor, Var, index, plain
-from texpr.ir.loop import For, If, Kernel, Prefetch, Stmt, Store, instruction_of
-from texpr.ir.loop_kind import InstructionNest
+from texpr.ir.loop import For, If, Kernel, Prefetch, Stmt, Store
 from texpr.ir.traverse import rewrite
-from texpr.passes.analysis.match_nest import Mismatch, instance
 from texpr.passes.lowering.naive_nest import divided
 from texpr.schedule.legality.independence import check_changed
 from texpr.schedule.steps.registry import step
-from texpr.schedule.structure.loops import all_loops, stores
+from texpr.schedule.structure.loops import stores
 from texpr.schedule.structure.tensors import find_temporary
 from texpr.support.errors import ScheduleError
 from texpr.support.frozen_dataclass import frozen, replace
@@ -138,29 +136,7 @@ def moved(kernel: Kernel, old: Tensor, new: Tensor, place: Place) -> Kernel:
         return rewrite(statement, rule)
 
     temporaries = tuple(new if t is old else t for t in kernel.temporaries)
-    after = replace(kernel, body=tuple(over(s, {}) for s in kernel.body), temporaries=temporaries)
-    _check_instructions(kernel, after, old)
-    return after
-
-
-def _check_instructions(before: Kernel, after: Kernel, t: Tensor) -> None:
-    """Nests that one instruction runs are still instances of it.
-
-    Raises:
-        ScheduleError: one is not.
-    """
-    known = {id(n) for n in all_loops(before)}
-    for loop in all_loops(after):
-        if id(loop) in known or not isinstance(loop.kind, InstructionNest):
-            continue
-        try:
-            instance(instruction_of(loop), loop)
-        except Mismatch as why:
-            raise ScheduleError(
-                f"`{loop.var.name}` would be no instance of `{instruction_of(loop)}` any more: {why}",
-                code="tensorize",
-                help=f"bring {t.name} in its place first, then tensorize",
-            ) from None
+    return replace(kernel, body=tuple(over(s, {}) for s in kernel.body), temporaries=temporaries)
 
 
 def _unchanged(a: Sequence[Stmt], b: Sequence[Stmt]) -> bool:
