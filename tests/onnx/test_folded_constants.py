@@ -11,7 +11,7 @@ onnx = pytest.importorskip("onnx")
 
 import texpr as tx  # noqa: E402
 from tests.onnx.models import model  # noqa: E402
-from texpr.onnx import graph_conversion  # noqa: E402
+from texpr.graph.execution import constant_values  # noqa: E402
 
 MATRIX = np.arange(12_000, dtype="f4").reshape(100, 120) % 7
 
@@ -25,8 +25,8 @@ def plans(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[object]]:
         made.append(given)
         return plan(*given)
 
-    plan = graph_conversion.Plan
-    monkeypatch.setattr(graph_conversion, "Plan", noted)
+    plan = constant_values.Plan
+    monkeypatch.setattr(constant_values, "Plan", noted)
     with tx.options(cache_dir=None):
         yield made
 

@@ -9,15 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from texpr.graph import Capture, Plan, Symbolic
+from texpr.graph import Capture, Symbolic
+from texpr.graph.execution.constant_values import constant_values
 from texpr.ir.dtypes import BOOL, F32, I64, DType, as_bits, from_numpy, native_dtype, readable, stored
-from texpr.ir.interpreter.tensor import interpret
 from texpr.support.errors import CallError
-
-INTERPRETED = 256
-"""Constants of at most so many elements are computed by the interpreter, larger ones by compiled
-programs.
-"""
 
 
 class Known:
@@ -111,11 +106,5 @@ def evaluated(capture: Capture, results: Sequence[Symbolic]) -> list[Known]:
     if not results:
         return []
     results = [capture.own_result(r) for r in results]
-    distinct = list(dict.fromkeys(r.tensor for r in results))
-    small = sum(r.size for r in results) + sum(a.size for a in capture.constants.values()) <= INTERPRETED
-    if small:
-        arrays = interpret(capture.program(distinct), list(capture.constants.values()))
-    else:
-        arrays = Plan(capture, [next(r for r in results if r.tensor is t) for t in distinct])()
-    values = {t: Known(np.asarray(a), t.dtype) for t, a in zip(distinct, arrays)}
-    return [values[r.tensor] for r in results]
+    values = constant_values(capture, results)
+    return [Known(np.asarray(values[r.tensor]), r.tensor.dtype) for r in results]

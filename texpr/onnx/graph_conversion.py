@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 
 from texpr import ops
-from texpr.graph import Capture, Plan, Symbolic, Variable, operations
-from texpr.graph.passes.flatten_calls import flatten
+from texpr.graph import Capture, Symbolic, Variable
+from texpr.graph.execution.constant_values import constant_values
 from texpr.ir.dtypes import DType
 from texpr.ir.expr import Tensor
-from texpr.ir.interpreter.tensor import interpret
-from texpr.ir.tensor import Invoke, Program
 from texpr.onnx.converters import draws, find
 from texpr.onnx.element_types import FROM_ONNX, name_of
 from texpr.onnx.kept_nodes import Keeping
@@ -24,14 +22,8 @@ from texpr.onnx.read import array_of, definition, dense, opsets
 from texpr.onnx.text_values import Texts
 from texpr.onnx.validation import check_node, type_of
 from texpr.onnx.values import Known, NeedsValue, Value, is_known, numbered, tensor_of
-from texpr.passes.analysis.equation_cycles import in_cycles, read_by
 from texpr.support.errors import CallError, CheckpointError, Error, ResourceError
 
-INTERPRETED, OF_RECURRENCES, OPERATIONS = 1 << 19, 1 << 12, 1 << 22
-"""Constants of at most so many elements are computed by the interpreter, which is done before a
-kernel is compiled: with fewer float operations than these, and fewer elements where they are computed
-one behind the other. Larger ones are computed by compiled programs.
-"""
 MOST_RUN = 20_000
 """Nodes and graphs that a program may come from, every pass of a loop counted."""
 DEEPEST_RUN = 48
@@ -415,26 +407,10 @@ def _filled(node: Any, attributes: Mapping[str, Any]) -> Any:
     return made
 
 
-def _most_elements(program: Program) -> int:
-    """Elements up to which the interpreter computes a program."""
-    flat = flatten(program)
-    if any(len(group) > 1 for group in in_cycles(flat.equations)) or any(
-        isinstance(e, Invoke) or e.target in read_by(e) for e in flat.equations
-    ):
-        return OF_RECURRENCES
-    return INTERPRETED if operations(flat, {}) <= OPERATIONS else 0
-
-
 def evaluated(capture: Capture, results: Sequence[Symbolic]) -> list[Known]:
     """The values of results that depend on constants and variables alone."""
     if not results:
         return []
     results = [capture.own_result(r) for r in results]
-    distinct = list(dict.fromkeys(r.tensor for r in results))
-    elements = sum(r.size for r in results) + sum(a.size for a in capture.constants.values())
-    if not capture.variables and elements <= _most_elements(program := capture.program(distinct)):
-        arrays = interpret(program, list(capture.constants.values()))
-    else:
-        arrays = Plan(capture, [next(r for r in results if r.tensor is t) for t in distinct])()
-    values = {t: Known(np.asarray(a), t.dtype) for t, a in zip(distinct, arrays)}
-    return [values[r.tensor] for r in results]
+    values = constant_values(capture, results)
+    return [Known(np.asarray(values[r.tensor]), r.tensor.dtype) for r in results]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from math import prod
 
 from texpr.ir.build import sub
@@ -47,9 +47,8 @@ def multiply_adds(program: Program, sizes: Mapping[Var, int]) -> int:
                 and node.op == "sum"
                 and node.dtype.is_float
                 and isinstance(node.body, Mul)
-                and not any(equal(node, other) for other in seen)
+                and _is_new(node, seen)
             ):
-                seen.append(node)
                 total += _points(equation.axes, sizes) * _points(node.axes, sizes)
     return total
 
@@ -61,21 +60,43 @@ def _equations(program: Program) -> list[Equation]:
 
 def operations_of(equation: Equation, sizes: Mapping[Var, int]) -> int:
     """Float operations of one equation; reductions that are equal are computed once."""
-    total = 0
+    kinds = (Reduce, *_ARITHMETIC)
+    nodes = _evaluated(equation, sizes)
+    return sum(times for node, times in nodes if isinstance(node, kinds) and node.dtype.is_float)
+
+
+def iterations(program: Program, sizes: Mapping[Var, int]) -> int:
+    """Iterations of all equations and of their reductions."""
+    return sum(
+        times
+        for e in _equations(program)
+        for node, times in _evaluated(e, sizes)
+        if node is e.value or isinstance(node, Reduce)
+    )
+
+
+def _evaluated(equation: Equation, sizes: Mapping[Var, int]) -> Iterator[tuple[Expr, int]]:
+    """Each expression of an equation and how often it is evaluated, a reduction for each term; of equal
+    reductions one.
+    """
     seen: list[Reduce] = []
-    stack: list[tuple[Node, int]] = [(equation.value, _points(equation.axes, sizes))]
+    stack: list[tuple[Expr, int]] = [(equation.value, _points(equation.axes, sizes))]
     while stack:
         node, times = stack.pop()
         if isinstance(node, Reduce):
-            if any(equal(node, other) for other in seen):
+            if not _is_new(node, seen):
                 continue
-            seen.append(node)
             times *= _points(node.axes, sizes)
-            total += times if node.dtype.is_float else 0
-        elif isinstance(node, _ARITHMETIC) and node.dtype.is_float:
-            total += times
+        yield node, times
         stack += [(child, times) for child in children(node) if isinstance(child, Expr)]
-    return total
+
+
+def _is_new(reduction: Reduce, seen: list[Reduce]) -> bool:
+    """True if no equal reduction was seen; it is from now on."""
+    if any(equal(reduction, other) for other in seen):
+        return False
+    seen.append(reduction)
+    return True
 
 
 def _points(axes: tuple[Axis, ...], sizes: Mapping[Var, int]) -> int:
