@@ -4,10 +4,11 @@ equations are calls.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from texpr.ir.expr import Axis, Expr, Guard, Node, Tensor, Var
-from texpr.support.frozen_dataclass import node
+from texpr.support.frozen_dataclass import node, replace
 from texpr.support.source import Span
 
 
@@ -83,3 +84,10 @@ class Program(Node):
         known = {*self.inputs, *self.outputs}
         targets = (t for e in self.equations for t in e.targets)
         return tuple(dict.fromkeys(t for t in targets if t not in known))
+
+
+def with_equations(program: Program, equations: Sequence[Equation | Invoke]) -> Program:
+    """The program with other equations in place of its own; itself where they are the same."""
+    own = program.equations
+    same = len(own) == len(equations) and all(a is b for a, b in zip(own, equations))
+    return program if same else replace(program, equations=tuple(equations))

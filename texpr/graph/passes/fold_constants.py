@@ -29,9 +29,8 @@ from texpr.ir.expr import (
     Tensor,
 )
 from texpr.ir.interpreter.arithmetic import cast, literal_array, load, quiet
-from texpr.ir.tensor import Equation, Program
+from texpr.ir.tensor import Equation, Program, with_equations
 from texpr.ir.traverse import rewrite
-from texpr.support.frozen_dataclass import replace
 
 _OPERATORS = (Add, Sub, Mul, Div, Max, Min)
 """Operators whose result every processor rounds the same way."""
@@ -91,11 +90,7 @@ def fold_constants(program: Program, scalars: Mapping[Tensor, Const]) -> Program
             and folded.value.dtype == e.target.dtype
         ):
             known[e.target] = folded.value
-    return (
-        program
-        if all(a is b for a, b in zip(equations, program.equations))
-        else replace(program, equations=tuple(equations))
-    )
+    return with_equations(program, equations)
 
 
 def _is_empty(axis: Axis) -> bool:

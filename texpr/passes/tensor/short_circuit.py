@@ -10,9 +10,8 @@ from texpr.ir.affine import same_value
 from texpr.ir.build import FALSE, TRUE, integer
 from texpr.ir.dtypes import BOOL
 from texpr.ir.expr import And, Axis, Expr, Node, Or, Read, Reduce, Select, Var
-from texpr.ir.tensor import Equation, Invoke, Program
+from texpr.ir.tensor import Equation, Invoke, Program, with_equations
 from texpr.ir.traverse import rewrite, walk
-from texpr.support.frozen_dataclass import replace
 
 
 def lazy_logic(program: Program) -> Program:
@@ -22,11 +21,7 @@ def lazy_logic(program: Program) -> Program:
     i > 0 and X[i - 1] > 0   ->   if i > 0 then X[i - 1] > 0 else false
     """
     equations = tuple(e if isinstance(e, Invoke) else _lazy(e) for e in program.equations)
-    return (
-        program
-        if all(a is b for a, b in zip(equations, program.equations))
-        else replace(program, equations=equations)
-    )
+    return with_equations(program, equations)
 
 
 def _lazy(equation: Equation) -> Equation:
