@@ -24,6 +24,17 @@ OUTSIDE = [
     "op f(X: f32[N], Z: f32[M], V: f32[K]) -> Y: f32 { Y = sum(i in 0..K, j in 0..i + 1: sum(r in 0..M: "
     "X[0])) }",
 ]
+CHOSEN = [
+    "op f(A: f32[M, K], B: f32[K, N], c: f32[M]) -> Y: f32[M, N] { Y[i, j] = if c[i] + sum(k: A[i, k] * B[k, j]) > 0 "
+    "then c[i] + sum(k: A[i, k] * B[k, j]) else 0.5 * (c[i] + sum(k: A[i, k] * B[k, j])) }",
+    "op f(A: f32[M, K], B: f32[K, N]) -> Y: f32[M, N] { Y[i, j] = if i < 2 then (if sum(k: A[i, k] * B[k, j]) > "
+    "0 then sum(k: A[i, k] * B[k, j]) else 1.0) else -sum(k: A[i, k] * B[k, j]) }",
+    "op f(A: f32[N]) -> Y: f32[N] { Y[i] = if sum(k in 0..N: f32(k * i)) > 3 then sum(k in 0..N: f32(k * i)) else A[i] }",
+    "op f(A: f32[M, K], B: f32[N]) -> Y: f32[M, N] { Y[i, j] = if sum(k: A[i, k] * B[j]) > 0 then "
+    "max(k: A[i, k]) else sum(k: A[i, k] * B[j]) }",
+    "op f(A: f32[M, K], B: f32[K, N]) -> Y: f32[M + 1, N] { Y[i, j] = if i > 0 then (if sum(k: A[i - 1, k] * "
+    "B[k, j]) > 0 then sum(k: A[i - 1, k] * B[k, j]) else 2.0) else 3.0 }",
+]
 INSIDE = [
     "op f(X: f32[M, N]) -> Y: f32[M, N] { Y[i, j] = X[i, j] / sum(k: X[i, k]) }",
     "op f(E: f32[M, N], p: i32[K] in 0..M) -> Y: f32[K, N] { Y[i, j] = sum(r in 0..N: E[p[i], r] * E[0, r | "
@@ -31,7 +42,7 @@ INSIDE = [
 ]
 
 
-@pytest.mark.parametrize("text", OUTSIDE)
+@pytest.mark.parametrize("text", [*OUTSIDE, *CHOSEN])
 def test_nothing_outside_is_read_at_sizes_of_zero(text: str):
     program = tx.op(text).program()
     kernel = lower(program)
@@ -60,28 +71,6 @@ def test_sums_and_conditions_as_deep_as_a_text_is_long():
 def test_what_has_no_reduction_stays_as_it_is():
     program = tx.op("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[if i < 1 then i - 1 + N else i - 1] }").program()
     assert equal(hoist(program), program)
-
-
-CHOSEN = [
-    "op f(A: f32[M, K], B: f32[K, N], c: f32[M]) -> Y: f32[M, N] { Y[i, j] = if c[i] + sum(k: A[i, k] * B[k, j]) > 0 "
-    "then c[i] + sum(k: A[i, k] * B[k, j]) else 0.5 * (c[i] + sum(k: A[i, k] * B[k, j])) }",
-    "op f(A: f32[M, K], B: f32[K, N]) -> Y: f32[M, N] { Y[i, j] = if i < 2 then (if sum(k: A[i, k] * B[k, j]) > "
-    "0 then sum(k: A[i, k] * B[k, j]) else 1.0) else -sum(k: A[i, k] * B[k, j]) }",
-    "op f(A: f32[N]) -> Y: f32[N] { Y[i] = if sum(k in 0..N: f32(k * i)) > 3 then sum(k in 0..N: f32(k * i)) else A[i] }",
-    "op f(A: f32[M, K], B: f32[N]) -> Y: f32[M, N] { Y[i, j] = if sum(k: A[i, k] * B[j]) > 0 then "
-    "max(k: A[i, k]) else sum(k: A[i, k] * B[j]) }",
-    "op f(A: f32[M, K], B: f32[K, N]) -> Y: f32[M + 1, N] { Y[i, j] = if i > 0 then (if sum(k: A[i - 1, k] * "
-    "B[k, j]) > 0 then sum(k: A[i - 1, k] * B[k, j]) else 2.0) else 3.0 }",
-]
-
-
-@pytest.mark.parametrize("text", CHOSEN)
-def test_values_that_reductions_choose(text: str):
-    program = tx.op(text).program()
-    kernel = lower(program)
-    for value in (0, 1, 3):
-        sizes = {size: value for size in program.sizes}
-        check(Scheduled(program, sizes, kernel, []), kernel, random_arrays(program, sizes))
 
 
 def test_a_sum_that_chooses_what_becomes_of_it_is_computed_once():

@@ -160,9 +160,10 @@ def hoist(program: Program) -> Program:
 def _hoisted(equation: Equation, names: set[str], requires: Sequence[Expr], circle: Circle) -> list[Equation]:
     before: list[Equation] = []
     kept: list[Reduce] = []
-    alone = _is_one(_outermost_reductions(equation.value))
+    outermost = _outermost_reductions(equation.value)
+    alone = bool(outermost) and _is_one(outermost)
     extracted = partial(_extracted, equation, names, before)
-    unconditional = cache(partial(_is_unconditional, equation, requires, circle))
+    unconditional = cache(lambda: alone and _is_unconditional(outermost[0], equation.axes, requires, circle))
 
     def needed(reduced: Expr, axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
         free = needed_by(axes, free_variables(reduced))
@@ -200,7 +201,7 @@ def _hoisted(equation: Equation, names: set[str], requires: Sequence[Expr], circ
                     reduced = replace(reduced, where=_both(*both))
                 return extracted(reduced, over)
             case Select(cond, then, orelse):
-                cond = yield visit(cond, axes, condition, top and alone and unconditional())
+                cond = yield visit(cond, axes, condition, top and unconditional())
                 then = yield visit(then, axes, (*condition, cond), top)
                 return replace(
                     e,
@@ -218,14 +219,14 @@ def _hoisted(equation: Equation, names: set[str], requires: Sequence[Expr], circ
     return [*before, equation if value is equation.value else replace(equation, value=value)]
 
 
-def _is_unconditional(equation: Equation, requires: Sequence[Expr], circle: Circle) -> bool:
-    """True if the one reduction of an equation may be computed for each instance, whatever data say."""
-    one = next(iter(_outermost_reductions(equation.value)), None)
+def _is_unconditional(
+    reduced: Reduce, axes: Sequence[Axis], requires: Sequence[Expr], circle: Circle
+) -> bool:
+    """True if a reduction may be computed for each instance of its equation, whatever data say."""
     return (
-        one is not None
-        and not any(isinstance(n, Reduce) for n in walk(one.body))
-        and circle().isdisjoint(tensors(one))
-        and reads_inside(one, equation.axes, requires)
+        not any(isinstance(n, Reduce) for n in walk(reduced.body))
+        and circle().isdisjoint(tensors(reduced))
+        and reads_inside(reduced, axes, requires)
     )
 
 
@@ -323,13 +324,7 @@ def _kept(
         or not others.isdisjoint(variables(c))
         for c in conditions
     ]
-    if (
-        not any(left_out)
-        or any(isinstance(n, Reduce) for n in walk(reduced.body))
-        or not reads_inside(reduced, axes, requires)
-    ):
-        return conditions
-    if not circle().isdisjoint(tensors(reduced)):
+    if not any(left_out) or not _is_unconditional(reduced, axes, requires, circle):
         return conditions
     return tuple(c for c, out in zip(conditions, left_out) if not out)
 
