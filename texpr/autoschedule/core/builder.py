@@ -56,6 +56,10 @@ class ScheduleBuilder:
         self.decisions: list[Decision] = []
         self.refused: Step | None = None
 
+    def is_constant(self, tensor: Tensor) -> bool:
+        """True if an input has the same values from call to call: it is packed once."""
+        return tensor.name in self.constants
+
     def is_kept(self, tensor: Tensor) -> bool:
         """True if a temporary is computed of constant inputs alone: callers keep it from call to
         call, if its loops stay outermost.
@@ -103,7 +107,7 @@ class ScheduleBuilder:
         """A copy of what an iteration of a loop reads of a tensor, of a constant input in front of
         all loops, if it is legal; the buffer, None where it is not.
         """
-        places = ((), (at,)) if tensor.name in self.constants else ((at,),)
+        places = ((), (at,)) if self.is_constant(tensor) else ((at,),)
         return next(
             (
                 made

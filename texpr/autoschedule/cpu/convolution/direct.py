@@ -170,7 +170,7 @@ def _by_terms(builder: ScheduleBuilder, w: Window) -> bool:
     would use what comes each time. Constant weights are packed whole, once.
     """
     tiles = _lane_tiles(w)
-    if w.weights.tensor.name in builder.constants:
+    if builder.is_constant(w.weights.tensor):
         return False
     if tiles == 1:
         return w.channels_first and bool(w.images) and w.weights_bytes > builder.l2_budget

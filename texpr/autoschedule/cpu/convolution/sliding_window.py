@@ -207,7 +207,7 @@ def _is_pointwise(
     """
     size = constant_extent(lane)
     return (
-        weights.tensor.name in builder.constants
+        builder.is_constant(weights.tensor)
         and weights.stride(along.var) == image.stride(lane.var) == 0
         and weights.stride(lane.var) not in (0, None)
         and image.stride(along.var) == 1

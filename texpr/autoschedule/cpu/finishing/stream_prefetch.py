@@ -52,7 +52,7 @@ def prefetch_streams(builder: ScheduleBuilder) -> None:
     caches, kernel = builder.machine.caches[:2], builder.kernel
     kept = [t for t in kernel.temporaries if builder.is_kept(t)]
     for tensor in (*kernel.inputs, *kept) if caches else ():
-        nearby = caches[0] if tensor in kept or tensor.name in builder.constants else caches[-1]
+        nearby = caches[0] if tensor in kept or builder.is_constant(tensor) else caches[-1]
         if bytes_of(tensor) > nearby:
             uses = _uses(builder, tensor)
             for name in dict.fromkeys(u.loop.var.name for u in uses):

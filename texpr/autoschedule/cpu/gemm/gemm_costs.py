@@ -22,7 +22,7 @@ class GemmCosts(CostModel):
     # packed: when an operand is packed
     packing_rows: int = tuned(32, "rows", _TIMES, "2026-11-22")
     """Rows that share an operand, from which on packing it saves more than it costs."""
-    packed_once_rows: int = tuned(8, "rows", _TIMES, "2026-12-01")
+    packed_once_rows: int = tuned(8, "rows", "bench/layers.py, nn.Linear in eval", "Zen 4, 2026-12-01")
     """The same of constant operands, which are packed once."""
     panel_rows: int = tuned(12, "rows", "bench/layers.py, 1x1 taps in eval", "Zen 3, 2026-11-30")
     """The same where panels are copied to L1 one after the other, since a tile of 16 registers reads

@@ -88,7 +88,7 @@ def find_contraction(builder: ScheduleBuilder, nest: Nest) -> Contraction | NoMa
     across = panel.stride(lane.var) != 1 and (
         sharers >= GEMM_COSTS.block_rows
         or _saves_sums(nest, lane, width, sharers)
-        or (is_constant(builder, panel) and sharers >= least_rows(builder, panel))
+        or (builder.is_constant(panel.tensor) and sharers >= least_rows(builder, panel))
     )
     if not rows or not (
         across or (sharers >= least_rows(builder, panel) and _is_large(builder, nest, panel, lane, sharers))
@@ -113,12 +113,7 @@ def least_rows(builder: ScheduleBuilder, panel: Access) -> int:
     """Rows that share an operand, from which on packing it saves more than it costs."""
     if copies_panels(builder):
         return GEMM_COSTS.panel_rows
-    return GEMM_COSTS.packed_once_rows if is_constant(builder, panel) else GEMM_COSTS.packing_rows
-
-
-def is_constant(builder: ScheduleBuilder, panel: Access) -> bool:
-    """True if an operand is the same from call to call: it is packed once."""
-    return panel.tensor.name in builder.constants
+    return GEMM_COSTS.packed_once_rows if builder.is_constant(panel.tensor) else GEMM_COSTS.packing_rows
 
 
 def _saves_sums(nest: Nest, lane: For, width: int, rows: int) -> bool:

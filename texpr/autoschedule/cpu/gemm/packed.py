@@ -369,7 +369,7 @@ def _kept(builder: ScheduleBuilder, c: Contraction, scattered: list[Access]) -> 
         for a in c.nest.accesses[1:]
         if a is not c.packed_operand
         and a not in scattered
-        and a.tensor.name in builder.constants
+        and builder.is_constant(a.tensor)
         and a.stride(c.row_loop.var) != 0
         and bytes_of(a.tensor) > builder.machine.caches[0]
     ]

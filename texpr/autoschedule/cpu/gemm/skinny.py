@@ -29,7 +29,7 @@ from texpr.autoschedule.core.template import (
     Stage,
 )
 from texpr.autoschedule.cpu.gemm.gemm_costs import GEMM_COSTS
-from texpr.autoschedule.cpu.gemm.large_contraction import is_constant, least_rows
+from texpr.autoschedule.cpu.gemm.large_contraction import least_rows
 from texpr.autoschedule.cpu.gemm.packed import in_pairs
 from texpr.autoschedule.cpu.gemm.packing import WAYS
 from texpr.autoschedule.cpu.gemm.tile_shapes import height_of
@@ -108,7 +108,7 @@ def _few_rows(builder: ScheduleBuilder, nest: Nest) -> _Product | NoMatch:
         or operand.tensor.dtype != nest.main.tensor.dtype
     ):
         return NoMatch("no product of rows and of an operand that lies along the columns")
-    if is_constant(builder, operand) and constant_extent(row) >= least_rows(builder, operand):
+    if builder.is_constant(operand.tensor) and constant_extent(row) >= least_rows(builder, operand):
         return NoMatch("a constant operand is packed once")
     return _Product(nest, row, lane, term, operand)
 

@@ -18,7 +18,7 @@ from texpr.autoschedule.core.nest import Nest, constant_extent
 from texpr.autoschedule.core.numbers import even
 from texpr.autoschedule.core.template import NO_REDUCTION, UNKNOWN_EXTENTS, NoMatch, Scheduled, Stage
 from texpr.autoschedule.cpu.gemm.gemm_costs import GEMM_COSTS
-from texpr.autoschedule.cpu.gemm.large_contraction import copies_panels, is_constant, least_rows
+from texpr.autoschedule.cpu.gemm.large_contraction import copies_panels, least_rows
 from texpr.autoschedule.cpu.gemm.packed import in_pairs
 from texpr.autoschedule.cpu.gemm.packing import pack
 from texpr.autoschedule.cpu.reduction.pairwise import in_levels
@@ -95,7 +95,7 @@ def _stream(builder: ScheduleBuilder, nest: Nest) -> _Stream | NoMatch:
 
 def _most_uses(builder: ScheduleBuilder, a: Access) -> int:
     """Uses of an element, at most: for more, rows are copied to panels, of constants once."""
-    if copies_panels(builder) or is_constant(builder, a):
+    if copies_panels(builder) or builder.is_constant(a.tensor):
         return least_rows(builder, a) - 1
     return REDUCTION_COSTS.streamed_uses
 
