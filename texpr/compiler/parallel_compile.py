@@ -2,9 +2,9 @@
 
 Steps and proofs are Python and isl, which run on one core of a process, so the others are processes
 (`runtime.process.worker`). A worker starts in half a second: it is worth that for some kernels,
-which this process then compiles too. Many kernels, and those for which a worker is there already, are
-left to workers alone, so that this process has neither LLVM nor isl in its memory (ADR 43). One that a worker cannot compile is compiled here,
-where its error is raised.
+which this process then compiles too. Many kernels, and those for which a worker waits already, are
+left to workers alone, so that this process has neither LLVM nor isl in its memory (ADR 43). One
+that a worker cannot compile is compiled here, where its error is raised.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def compile_all(kernels: Iterable[CompiledKernel]) -> None:
     queue = deque(sorted((r for r in found if r is not None), key=lambda r: len(r.kernel.program.equations)))
     started = min(waiting(), len(queue))
     alone = started > 0 or len(queue) >= MANY
-    worth = max(len(queue) // KERNELS_OF_A_WORKER, started)
+    worth = max(len(queue) // KERNELS_OF_A_WORKER + (started > 0), started)
     workers = min(current().threads - (not alone), worth, MOST_WORKERS)
     if workers < 1:
         return
