@@ -14,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import texpr as tx
-from texpr import CallError
+from texpr import CallError, nn
 from texpr.graph.arrays import operator_texts, recorded
 from texpr.graph.lazy import native_tensors, recipes
+from texpr.nn import functional as F
 
 CALLS: dict[str, Callable[..., Any]] = {
     "x + y": lambda x, y: x + y,
@@ -52,7 +53,23 @@ CALLS: dict[str, Callable[..., Any]] = {
     "as i32": lambda x, y: x.astype("i32"),
     "any": lambda x, y: (x > 0).any(0),
     "broadcast": lambda x, y: x.sum(0).broadcast_to(3, x.shape[1]),
+    "clip": lambda x, y: x.clip(0, 1.5),
+    "maximum": lambda x, y: x.maximum(y),
+    "relu": lambda x, y: x.relu(),
+    "round": lambda x, y: x.round(),
+    "where": lambda x, y: tx.where(x > 0, x, y),
+    "masked": lambda x, y: x.masked_fill(y > 0, 2.5),
+    "flip": lambda x, y: x.flip(0),
+    "triu": lambda x, y: x.triu(),
+    "places": lambda x, y: x[tx.tensor([1, -1, 0])],
+    "places of NumPy": lambda x, y: x[np.array([[1], [-2]])],
+    "a parameter": lambda x, y: (x + P) * P,
+    "F.gelu": lambda x, y: F.gelu(x.astype("f32")),
+    "F.linear": lambda x, y: F.linear(x.astype("f32"), x.astype("f32"), bias=None),
+    "F.linear of a parameter": lambda x, y: F.linear(x[:, :1].astype("f32"), P[:, None], P),
+    "F.softmax by name": lambda x, y: F.softmax(x.astype("f32"), dim=-1),
 }
+P = nn.Parameter(np.float32([1.5]))
 
 
 @pytest.fixture(autouse=True, params=["python", "native"])
@@ -110,6 +127,39 @@ def test_nothing_is_composed_again(monkeypatch: pytest.MonkeyPatch):
         np.testing.assert_array_equal(one.numpy(), other)
 
 
+def test_no_module_is_called_again(monkeypatch: pytest.MonkeyPatch):
+    """Functions of modules are found as methods are; parameters are operands."""
+    x, w, b = tx.tensor(np.ones((2, 3), "f4")), nn.Parameter(np.ones((4, 3), "f4")), nn.Parameter(np.ones(4))
+
+    def compute() -> list[Any]:
+        made = F.linear(x, w), F.relu(x), F.layer_norm(x, (3,)), F.gelu(x), x @ w.T + b, x.clip(0, 0.5)
+        joined = tx.cat([x, x, w]), tx.stack([x, x], axis=1), tx.cat((x,), 1)
+        return [*made, *joined, tx.where(x > 2, x, b[0]), x[np.array([1, -1])]]
+
+    expected = [each.numpy() for each in compute()]
+    monkeypatch.setattr(nn.Module, "__call__", None)
+    monkeypatch.setattr(operator_texts, "written", None)
+    for one, other in zip(compute(), expected):
+        np.testing.assert_array_equal(one.numpy(), other)
+
+
+def test_functions_that_draw_are_called_each_time():
+    x = tx.tensor(np.ones(1000, "f4"))
+    first, second = (F.dropout(x, 0.5, training=True).numpy() for _ in range(2))
+    assert (first != second).any()
+
+
+def test_a_parameter_whose_gradient_is_no_longer_wanted():
+    x, w = tx.tensor(np.ones((2, 3), "f4")), nn.Parameter(np.ones((4, 3), "f4"))
+    for wanted in (True, False, True):
+        w.requires_grad = wanted
+        assert F.linear(x, w).requires_grad == (x @ w.T).requires_grad == wanted
+    w.data = np.full((4, 3), 2, "f4")
+    np.testing.assert_array_equal(F.linear(x, w).numpy(), np.full((2, 4), 6))
+    F.linear(x, w).sum().backward()
+    np.testing.assert_array_equal(w.grad.numpy(), np.full((4, 3), 2))
+
+
 def test_floats_are_operands_of_arithmetic_and_part_of_other_calls():
     x = tx.tensor(np.array([1.0, 4.0, 9.0]))
     for factor in (2.0, 3.0, -0.0, float("inf")):
@@ -150,6 +200,10 @@ def test_errors_come_each_time():
             x + y
         with pytest.raises(CallError):
             x.sum(5)
+        with pytest.raises(CallError, match="index -3 is out of bounds for axis 0 of extent 2"):
+            x[tx.tensor([0, -3])]
+        with pytest.raises(CallError, match="missing a required argument"):
+            F.linear(x)
 
 
 def test_gradients_flow_through_recorded_calls():

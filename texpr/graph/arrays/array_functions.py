@@ -14,6 +14,7 @@ from texpr.compiler import Op
 from texpr.graph.arrays import operator_texts
 from texpr.graph.arrays.indexing import selection
 from texpr.graph.arrays.promotion import named, of_elementary, of_quotient, of_sum, promoted, with_number
+from texpr.graph.arrays.recorded import as_recorded
 from texpr.ir.dtypes import (
     BOOL,
     F32,
@@ -162,6 +163,10 @@ def where(condition: object, a: object, b: object) -> Any:
         >>> tx.where(x > 0, x, 0)
         tensor([0, 2], i64[2])
     """
+    return as_recorded(_where, (condition, a, b), {})
+
+
+def _where(condition: object, a: object, b: object) -> Any:
     c, x, y = operand(condition), operand(a), operand(b)
     if is_number(c) or dtype_of(c) != BOOL:
         raise CallError(
@@ -516,13 +521,21 @@ def _chosen(item: np.ndarray, shape: Shape, axis: int) -> Sequence[np.ndarray]:
                 help="a mask has the extents of the axes that it stands for, from the first one on",
             )
         return np.nonzero(item)
-    for n in extents:  # where there is no such axis, `selection` says so
-        out = item[(item < -n) | (item >= n)]
-        if out.size:
-            raise CallError(
-                f"index {out.flat[0]} is out of bounds for axis {axis} of extent {n}", code="index"
-            )
+    if extents:  # where there is no such axis, `selection` says so
+        check_places(item, shape, axis)
     return [item]
+
+
+def check_places(places: np.ndarray, shape: Shape, axis: int = 0) -> None:
+    """Places along an axis are in bounds; negative ones count from its end.
+
+    Raises:
+        CallError: one is not.
+    """
+    for n in shape[axis : axis + 1] if places.size else ():
+        if places.min() < -n or places.max() >= n:
+            first = places[(places < -n) | (places >= n)].flat[0]
+            raise CallError(f"index {first} is out of bounds for axis {axis} of extent {n}", code="index")
 
 
 def _as_i64(p: Any) -> Any:

@@ -399,20 +399,24 @@ class ArrayMethods(ArrayOperators, TorchMethods, SortingMethods, Elementary, InP
         """
         return array_functions.cumulated(ops.cumprod, self, axis, dtype, out)
 
+    @recorded
     def clip(self, lo: object = None, hi: object = None, *, out: None = None) -> Self:
         """Not below `lo`, not above `hi`."""
         array_functions.refuse_out(out)
         above = self if lo is None else binary.apply_binary("maximum", self, lo)
         return array_functions.itself(above) if hi is None else binary.apply_binary("minimum", above, hi)
 
+    @recorded
     def maximum(self, other: object) -> Self:
         """The larger of both, element by element."""
         return binary.apply_binary("maximum", self, other)
 
+    @recorded
     def minimum(self, other: object) -> Self:
         """The smaller of both, element by element."""
         return binary.apply_binary("minimum", self, other)
 
+    @recorded
     def round(self, decimals: int = 0, out: None = None) -> Self:
         """Rounded to the nearest multiple of 10^-decimals, ties to even."""
         return array_functions.rounded(self, decimals, out)
@@ -421,6 +425,7 @@ class ArrayMethods(ArrayOperators, TorchMethods, SortingMethods, Elementary, InP
     def __round__(self, decimals: int = 0) -> Self:
         return self.round(decimals)
 
+    @recorded
     def floor(self) -> Self:
         """The largest whole number not above."""
         return (
@@ -429,6 +434,7 @@ class ArrayMethods(ArrayOperators, TorchMethods, SortingMethods, Elementary, InP
             else array_functions.itself(self)
         )
 
+    @recorded
     def ceil(self) -> Self:
         """The smallest whole number not below."""
         return (
@@ -441,10 +447,12 @@ class ArrayMethods(ArrayOperators, TorchMethods, SortingMethods, Elementary, InP
         """The absolute value."""
         return abs(self)
 
+    @recorded
     def square(self) -> Self:
         """x times itself."""
         return array_functions.unary("square", "{0} * {0}", self, I8 if self.dtype == BOOL else self.dtype)
 
+    @recorded
     def relu(self) -> Self:
         """max(x, 0), whose gradient at 0 is 0."""
         return array_functions.unary("relu", "max({0}, 0)", self, self.dtype)
@@ -459,14 +467,17 @@ class ArrayMethods(ArrayOperators, TorchMethods, SortingMethods, Elementary, InP
         """The logarithm of softmax."""
         return array_functions.softmax(ops.log_softmax, self, axis)
 
+    @recorded
     def isnan(self) -> Self:
         """True if an element is not a number."""
         return array_functions.test("isnan", self)
 
+    @recorded
     def isinf(self) -> Self:
         """True if an element is infinite."""
         return array_functions.test("isinf", self)
 
+    @recorded
     def isfinite(self) -> Self:
         """True if an element is a finite number."""
         return array_functions.test("isfinite", self)

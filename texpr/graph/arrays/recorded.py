@@ -78,3 +78,14 @@ class Recorded:
     def recorded_arithmetic(self, method: Callable[..., Any], other: Any) -> Any:
         """A call of a method that is `arithmetic`."""
         return method(self, other)
+
+
+def as_recorded(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """The result of a function that looks at no value of a tensor: of a first argument that is one, a
+    call that was recorded before is found as that of a method is.
+    """
+    if not args or not isinstance(args[0], Recorded):
+        return function(*args, **options)
+    if not options and (found := _found_recorded(function, *args)) is not None:
+        return found
+    return args[0].recorded_call(function, args[1:], options)

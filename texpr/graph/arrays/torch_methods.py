@@ -134,6 +134,7 @@ class TorchMethods(TorchDtypes, Recorded):
         """The last two axes exchanged."""
         return self.swapaxes(-1, -2)
 
+    @recorded
     def movedim(self: Array, source: Any, destination: Any) -> Array:
         """Axes moved to other places, the others in their order.
 
@@ -151,6 +152,7 @@ class TorchMethods(TorchDtypes, Recorded):
             )
         return rearranging.moveaxis(self, *pair)
 
+    @recorded
     def expand(self: Array, *shape: Any) -> Array:
         """Repeated along axes of extent 1, and along new ones in front; -1 keeps an extent."""
         wanted = list(shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape)
@@ -221,10 +223,12 @@ class TorchMethods(TorchDtypes, Recorded):
         """x - alpha other."""
         return self - (other if alpha == 1 else other * alpha)
 
+    @recorded
     def addcmul(self: Array, first: Any, second: Any, *, value: Any = 1) -> Array:
         """x + value first second."""
         return self.add(first * second, alpha=value)
 
+    @recorded
     def addcdiv(self: Array, first: Any, second: Any, *, value: Any = 1) -> Array:
         """x + value first / second."""
         return self.add(first / second, alpha=value)
@@ -249,18 +253,22 @@ class TorchMethods(TorchDtypes, Recorded):
         """x modulo other, with the sign of other."""
         return self % other
 
+    @recorded
     def fmod(self: Array, other: object) -> Array:
         """x modulo other, with the sign of x."""
         return binary.apply_binary("fmod", self, other)
 
+    @recorded
     def atan2(self: Array, other: object) -> Array:
         """The angle, in radians, of the point at height x beside the origin by other."""
         return binary.apply_binary("arctan2", self, other)
 
+    @recorded
     def hypot(self: Array, other: object) -> Array:
         """sqrt(x^2 + other^2)."""
         return binary.apply_binary("hypot", self, other)
 
+    @recorded
     def logaddexp(self: Array, other: object) -> Array:
         """log(exp(x) + exp(other)), without overflow."""
         return binary.apply_binary("logaddexp", self, other)
@@ -301,26 +309,32 @@ class TorchMethods(TorchDtypes, Recorded):
             raise CallError("dot of tensors that are no vectors and no matrices", code="shape", help="x @ y")
         return self @ other
 
+    @recorded
     def outer(self: Array, other: Any) -> Array:
         """Products of all pairs of elements of two vectors."""
         return self.reshape(-1, 1) * array_functions.operand(other).reshape(1, -1)
 
+    @recorded
     def reciprocal(self: Array) -> Array:
         """1 over x."""
         return 1 / self  # type: ignore[return-value]
 
+    @recorded
     def sign(self: Array) -> Array:
         """-1, 0 or 1."""
         return ops.sign(self)
 
+    @recorded
     def trunc(self: Array) -> Array:
         """Without the fraction."""
         return ops.trunc(self) if self.dtype.is_float else array_functions.itself(self)
 
+    @recorded
     def lerp(self: Array, end: Any, weight: Any) -> Array:
         """x + weight (end - x)."""
         return self + weight * (end - self)
 
+    @recorded
     def nan_to_num(self: Array, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Array:
         """Numbers in place of NaN and infinities: 0, and the largest and least of the dtype."""
         if not self.dtype.is_float:
@@ -331,6 +345,7 @@ class TorchMethods(TorchDtypes, Recorded):
         above = array_functions.where(finite == float("inf"), top, finite)
         return array_functions.where(above == float("-inf"), least, above)
 
+    @recorded
     def isclose(self: Array, other: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False) -> Array:
         """True where |x - other| <= atol + rtol |other|, or both are the same infinity."""
         y = array_functions.operand(other)
@@ -412,6 +427,7 @@ class TorchMethods(TorchDtypes, Recorded):
         """The parts at places of an axis, or the elements at places in a line."""
         return rearranging.take(self, _places(indices), axis)
 
+    @recorded
     def diagonal(self: Array, offset: Any = 0, dim1: Any = 0, dim2: Any = 1) -> Array:
         """The diagonals of two axes, as the last axis; none beside the matrix.
 
@@ -421,6 +437,7 @@ class TorchMethods(TorchDtypes, Recorded):
         axes_of((dim1, dim2), len(self.shape))
         return rearranging.diagonal(self, _whole(offset, "the offset of a diagonal"), dim1, dim2)
 
+    @recorded
     def diag(self: Array, diagonal: Any = 0) -> Array:
         """The diagonal of a matrix, or the matrix with a diagonal.
 
@@ -430,6 +447,7 @@ class TorchMethods(TorchDtypes, Recorded):
         _has_axes(self, (1, 2), "diag")
         return rearranging.diag(self, _whole(diagonal, "the diagonal"))
 
+    @recorded
     def trace(self: Array) -> Array:
         """The sum of the diagonal of a matrix.
 
@@ -439,6 +457,7 @@ class TorchMethods(TorchDtypes, Recorded):
         _has_axes(self, (2,), "trace")
         return rearranging.trace(self)
 
+    @recorded
     def tile(self: Array, *dims: Any) -> Array:
         """Repeated so often along each axis, as `np.tile` does.
 
@@ -447,6 +466,7 @@ class TorchMethods(TorchDtypes, Recorded):
         """
         return rearranging.tile(self, _times(dims))
 
+    @recorded
     def repeat(self: Array, *sizes: Any) -> Array:
         """Repeated so often along each axis, new ones in front, as torch does.
 
@@ -483,18 +503,22 @@ class TorchMethods(TorchDtypes, Recorded):
             )
         return statistics.diff(self, n, axis)
 
+    @recorded
     def where(self: Array, condition: object, other: object) -> Array:
         """x where the condition holds, `other` elsewhere."""
         return array_functions.where(condition, self, other)
 
+    @recorded
     def masked_fill(self: Array, mask: object, value: object) -> Array:
         """`value` where the mask holds, x elsewhere."""
         return array_functions.where(mask, value, self).astype(self.dtype)
 
+    @recorded
     def gather(self: Array, dim: Any, index: Any) -> Array:
         """x at places along an axis: `y[i][j] = x[index[i][j]][j]` for axis 0."""
         return ops.gather(self, _places(index), axis=axes_of(dim, len(self.shape))[0])  # type: ignore[return-value]
 
+    @recorded
     def index_select(self: Array, dim: Any, index: Any) -> Array:
         """The parts at places of an axis."""
         return ops.index_select(self, _places(index), axis=axes_of(dim, len(self.shape))[0])  # type: ignore[return-value]
@@ -525,6 +549,7 @@ class TorchMethods(TorchDtypes, Recorded):
             )
         return self.reshape((*self.shape[:place], *known, *self.shape[place + 1 :]))
 
+    @recorded
     def unfold(self: Array, dimension: Any, size: Any, step: Any) -> Array:
         """Windows along an axis, of `size` elements, `step` apart, as the last axis.
 
@@ -543,18 +568,22 @@ class TorchMethods(TorchDtypes, Recorded):
         windows = rearranging.take(self, starts[:, None] + np.arange(size), place)
         return windows.movedim(place + 1, -1)
 
+    @recorded
     def scatter(self: Array, dim: Any, index: Any, src: Any) -> Array:
         """x with elements replaced at places along an axis; the last of several at one place counts."""
         return ops.scatter(self, _places(index), src, axis=axes_of(dim, len(self.shape))[0])  # type: ignore[return-value]
 
+    @recorded
     def scatter_add(self: Array, dim: Any, index: Any, src: Any) -> Array:
         """x with elements added at places along an axis."""
         return ops.scatter_add(self, _places(index), src, axis=axes_of(dim, len(self.shape))[0])  # type: ignore[return-value]
 
+    @recorded
     def flip(self: Array, *dims: Any) -> Array:
         """Axes in the opposite order."""
         return rearranging.flip(self, dims[0] if len(dims) == 1 else dims)
 
+    @recorded
     def roll(self: Array, shifts: Any, dims: Any = None) -> Array:
         """Elements moved along axes, those that leave coming back at the other end."""
         if dims is None:
@@ -569,6 +598,7 @@ class TorchMethods(TorchDtypes, Recorded):
             )
         return rearranging.roll(self, by, axes)
 
+    @recorded
     def tril(self: Array, diagonal: Any = 0) -> Array:
         """Matrices with 0 above a diagonal.
 
@@ -577,6 +607,7 @@ class TorchMethods(TorchDtypes, Recorded):
         """
         return _side(self, "tril", diagonal)
 
+    @recorded
     def triu(self: Array, diagonal: Any = 0) -> Array:
         """Matrices with 0 below a diagonal.
 

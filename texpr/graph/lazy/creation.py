@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from texpr.graph.arrays import array_functions, numpy_dispatch, rearranging
 from texpr.graph.arrays.promotion import named
+from texpr.graph.arrays.recorded import as_recorded
 from texpr.graph.lazy.lazy_tensor import Tensor
 from texpr.graph.lazy.making import of_bits, tensor
 from texpr.ir.dtypes import F32, I64, DType, stored
@@ -320,7 +322,14 @@ def _joined(function: Any, tensors: Sequence[Any], axis: int | None) -> Tensor:
     given = list(tensors)
     if not given:
         raise CallError(f"{function.__name__} of no tensors", code="arguments")
-    return numpy_dispatch.FUNCTIONS[function]([_tensor(x) for x in given], axis)
+    return as_recorded(_joining(function), tuple(given), {"axis": axis})
+
+
+@cache
+def _joining(function: Any) -> Callable[..., Any]:
+    """A function of NumPy's that joins, of tensors one by one."""
+    own = numpy_dispatch.FUNCTIONS[function]
+    return lambda *given, axis: own([_tensor(x) for x in given], axis)
 
 
 def _tensor(x: Any) -> Any:

@@ -30,6 +30,8 @@ def common_device(name: str, tensors: Sequence[TensorValues]) -> str:
     Raises:
         CallError: tensors lie on different devices.
     """
+    if all([t.spec is not None for t in tensors]):  # on the host
+        return gpu.HOST
     found = {t.device: t for t in tensors if t.shape or t.device != gpu.HOST}
     if len(found) > 1:
         first, second, *_ = found

@@ -211,7 +211,7 @@ class Tensor(TensorValues, InPlaceOperators):
         return _observe(key, method, operands, (self, *args), options)
 
     def recorded_arithmetic(self, method: Callable[..., Any], other: Any) -> Any:
-        """The same of arithmetic, with a tensor or a float of Python."""
+        """The same of arithmetic, with a tensor or a number of Python."""
         kind, spec = type(other), self.spec or self.own_spec()
         if kind is Tensor:
             second = other.spec or other.own_spec()
@@ -220,6 +220,8 @@ class Tensor(TensorValues, InPlaceOperators):
                 spec = None
         elif kind is float:
             key = method, spec, kind
+        elif kind is int:
+            key = method, spec, kind, other
         else:
             return self.recorded_call(method, (other,), {})
         recipe = RECIPES.get(key)
@@ -352,6 +354,8 @@ class Tensor(TensorValues, InPlaceOperators):
         other.stops, other.requires_grad = self.stops or not is_recording(), self.requires_grad
         if other.value is None and other.node is not None:
             other.node.outputs += (weakref.ref(other),)
+        if (seen := observation.get()) is not None:
+            seen.copies[id(other)] = other, self
         return other
 
     @boundary
@@ -411,14 +415,17 @@ class Tensor(TensorValues, InPlaceOperators):
 
     def __getitem__(self, key: object) -> Tensor:
         try:
-            if static_key(key) is not None:
+            if (part := static_key(key)) is not None:
                 if (
                     type(self.value) is np.ndarray
                     and not self.requires_grad
                     and (found := self._read(key)) is not None
                 ):
                     return found
-                return self.recorded_call(array_functions.select, (key,), {})
+                return self._part(key, part)
+            if (places := _places(key)) is not None:
+                array_functions.check_places(places.numpy(), self.shape)
+                return self.recorded_call(array_functions.select, (places,), {})
             # How many elements a mask chooses is known once it is computed; so is whether places are
             # in bounds.
             known = tuple(
@@ -428,6 +435,17 @@ class Tensor(TensorValues, InPlaceOperators):
         except Exception as error:
             hide_frames(error)
             raise
+
+    def _part(self, key: object, static: tuple) -> Tensor:
+        """A part at places that are known: `recorded_call` of `select`."""
+        spec = self.spec or self.own_spec()
+        if spec is None:
+            return array_functions.select(self, key)
+        wanted = array_functions.select, spec, static
+        recipe = RECIPES.get(wanted)
+        if recipe is not None:
+            return _record(recipe, (self,))
+        return _observe(wanted, array_functions.select, (self,), (self, key), {})
 
     def _read(self, key: object) -> Tensor | None:
         """A part at places of a known value, where that is small: copied, since a kernel for each place
@@ -461,6 +479,17 @@ class Tensor(TensorValues, InPlaceOperators):
         if self.node is not None:
             self.node.outputs = tuple(weakref.ref(other) if r() is self else r for r in self.node.outputs)
         self.users = None
+
+
+def _places(key: object) -> Tensor | None:
+    """A key of integers alone as a tensor on the host; None of any other key."""
+    if type(key) is np.ndarray and key.ndim and key.dtype.kind in "iu":
+        from texpr.graph.lazy.making import tensor
+
+        return tensor(key, device=gpu.HOST)
+    if type(key) is not Tensor or not key.dtype.is_int or not key.shape:
+        return None
+    return key if type(key.realize().value) is np.ndarray else None
 
 
 def apply_program(
@@ -567,11 +596,13 @@ def leaf_of(variable: Variable) -> Tensor:
     """The value that a variable has now; it stays what it is when the variable changes.
     `backward()` adds to the variable's `grad`, if it requires one.
     """
-    if variable.leaf is None:
+    found: Any = variable.leaf
+    wanted = bool(getattr(variable, "requires_grad", False)) and variable.dtype.is_float
+    if found is None or found.requires_grad != wanted:
         found = variable.leaf = Tensor(variable.shape, variable.dtype, array_of(variable))
         found.stops, found.owner = False, variable
-        found.requires_grad = bool(getattr(variable, "requires_grad", False)) and variable.dtype.is_float
-    return variable.leaf  # type: ignore[return-value]
+        found.requires_grad = wanted
+    return found
 
 
 def _argument(program: Program, name: str, dtype: DType, value: object) -> Tensor:

@@ -15,7 +15,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from texpr.graph.arrays.recording import active_capture
 from texpr.graph.capture.capture import bind_call
+from texpr.graph.capture.protocol import Evaluation
+from texpr.graph.capture.variable import Variable
 from texpr.ir.dtypes import DType
 from texpr.ir.shapes import Shape, caller_shape
 from texpr.ir.tensor import Program
@@ -25,6 +28,8 @@ MOST = 4096
 """Recipes that are kept; then all are forgotten."""
 _STATIC = frozenset((int, bool, str, type(None)))
 """Types of arguments that are part of the key by their values."""
+
+_PLACES = frozenset((int, type(None)))
 
 OPERAND = -1
 _CONSTANT = -2
@@ -123,20 +128,23 @@ class Observation:
     Attributes:
         calls: programs with their arguments and results.
         numbers: tensors that were made of numbers, by identity, with the number.
+        copies: tensors that stand for others, by identity, with the other one.
         pure: no value of a tensor was looked at.
     """
 
-    __slots__ = ("calls", "numbers", "pure")
+    __slots__ = ("calls", "copies", "numbers", "pure")
 
     def __init__(self) -> None:
         self.calls: list[tuple[Program, Sequence[Any], Sequence[Any]]] = []
         self.numbers: dict[int, tuple[Any, object]] = {}
+        self.copies: dict[int, tuple[Any, Any]] = {}
         self.pure = True
 
     def include(self, inner: Observation) -> None:
         """Add the effects of a method that this one called."""
         self.calls += inner.calls
         self.numbers |= inner.numbers
+        self.copies |= inner.copies
         self.pure &= inner.pure
 
     def recipe(self, operands: Sequence[Any], result: object) -> Recipe | None:
@@ -149,12 +157,19 @@ class Observation:
         origins: dict[int, Source] = {id(a): (OPERAND, k, None) for k, a in reversed([*enumerate(operands)])}
         found: list[Call] = []
         for n, (program, arguments, results) in enumerate(self.calls):
-            sources = [origins.get(id(a)) or self._number(a, operands) for a in arguments]
+            given = map(self._copied, arguments)
+            sources = [origins.get(id(a)) or self._number(a, operands) for a in given]
             if any(s is None for s in sources):
                 return None
             origins |= {id(r): (n, k, None) for k, r in enumerate(results)}
             found.append(Call(program, tuple(sources), tuple(Spec.named(r.shape, r.dtype) for r in results)))
         return tuple(found)
+
+    def _copied(self, argument: Any) -> Any:
+        """The tensor that an argument stands for."""
+        while id(argument) in self.copies:
+            argument = self.copies[id(argument)][1]
+        return argument
 
     def _number(self, argument: Any, operands: Sequence[Any]) -> Source | None:
         """The origin of a tensor that was made of a number."""
@@ -176,11 +191,17 @@ def call_key(
     a device, on other types.
 
     Args:
-        operands: the tensors among the arguments are appended, the tensor itself first.
+        operands: the tensors among the arguments are appended, the tensor itself first; of variables
+            those that stand for their values.
     """
     kind, key = type(tensor), [method, *options]
     for x in (tensor, *args, *options.values()):
         t = type(x)
+        if t is not kind and t not in _STATIC and isinstance(x, Variable):
+            if active_capture.get() is not None:
+                return None
+            x = Evaluation.leaf_of(x)
+            t = type(x)
         if t is kind:
             spec = x.spec or x.own_spec()
             if spec is None:
@@ -208,9 +229,11 @@ def static_key(value: object) -> tuple | None:
     t = type(value)
     if t in _STATIC or t is DType or value is Ellipsis:
         return t, value
-    if t is slice or t is tuple:
-        within = value if t is tuple else (value.start, value.stop, value.step)  # type: ignore[attr-defined]
-        parts = tuple(map(static_key, within))  # type: ignore[arg-type]
+    if t is slice:
+        within = value.start, value.stop, value.step  # type: ignore[attr-defined]
+        return (t, *within) if all([type(n) in _PLACES for n in within]) else None
+    if t is tuple:
+        parts = tuple([static_key(part) for part in value])  # type: ignore[attr-defined]
         return None if None in parts else (t, parts)
     return None
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from texpr.graph import Capture, Variable
 from texpr.graph.capture.variable import layout_of
 from texpr.graph.lazy import Tensor
@@ -24,6 +26,9 @@ from texpr.nn.core.protocol import ModuleLike
 from texpr.runtime.gpu import HOST
 from texpr.support.errors import CallError
 from texpr.support.frozen_dataclass import frozen
+
+_ALONE = pytree.skeleton(np.empty(0))
+"""One result and nothing around it."""
 
 
 @frozen
@@ -88,6 +93,8 @@ class CapturedCall:
         if device not in self.constants:
             self.constants[device] = tuple(c.to(device) for c in self.constants[HOST])
         found = apply_program(self.program, (*given, *self.constants[device]), self.cache)
+        if self.nesting == _ALONE and not self.updates:
+            return found[0]
         count = len(found) - len(self.updates)
         values = [new.realize().value for new in found[count:]]
         for variable, value in zip(self.updates, values, strict=True):

@@ -178,14 +178,12 @@ class Module(KnowsArguments):
             CallError: inputs that do not fit; the message names the layer.
         """
         try:
-            if (
-                inputs
-                and not options
-                and all([type(x) is np.ndarray for x in inputs])
-                and active_capture.get() is None
-            ):
+            if inputs and not options and active_capture.get() is None:
                 # Nothing is to be taken apart, which takes longer than small networks.
-                return self._call_on_arrays(inputs, pytree.positional(len(inputs)))
+                if all([type(x) is np.ndarray for x in inputs]):
+                    return self._call_on_arrays(inputs, pytree.positional(len(inputs)))
+                if all([type(x) is Tensor for x in inputs]):
+                    return self._call_lazily(inputs, pytree.positional(len(inputs)))
             return self._call_on_any(inputs, options)
         except Exception as error:
             hide_frames(error)

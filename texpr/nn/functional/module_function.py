@@ -10,6 +10,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from texpr.graph.arrays.recorded import as_recorded
 from texpr.graph.lazy import Tensor
 from texpr.ir.dtypes import F32
 from texpr.nn import init
@@ -46,6 +47,7 @@ class ModuleFunction:
             cls.__doc__ if cls.__name__.startswith("_") else f"The function of `nn.{cls.__name__}`."
         )
         self._modules: LruCache[Module] = LruCache()
+        self._computed = self._compute  # one object, by which recorded calls are found
 
     @once
     def inputs(self) -> tuple[str, ...]:
@@ -88,6 +90,9 @@ class ModuleFunction:
     def __call__(self, *args: Any, **settings: Any) -> Any: ...
     @boundary
     def __call__(self, *args: Any, **settings: Any) -> Any:
+        return as_recorded(self._computed, args, settings)
+
+    def _compute(self, *args: Any, **settings: Any) -> Any:
         found = self._bound(args, settings)
         inputs = {n: value for n in self.inputs if (value := found.pop(n, None)) is not None}
         # A call takes numbers and lists for arrays by position, and keywords as they are.
@@ -154,8 +159,7 @@ class WeightedFunction(ModuleFunction):
         self.__doc__ = f"The function of `nn.{cls.__name__}` on parameters that are given."
         self._arguments, self._tensors = made, tensors
 
-    @boundary
-    def __call__(self, *args: Any, **settings: Any) -> Any:
+    def _compute(self, *args: Any, **settings: Any) -> Any:
         found = self._bound(args, settings)
         inputs = [found.pop(n) for n in self.inputs if n in found]
         tensors = {n: found.pop(n) for n in self._tensors if found.get(n) is not None}

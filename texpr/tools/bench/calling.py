@@ -16,7 +16,9 @@ import numpy as np
 
 from texpr import nn
 from texpr.compiler import CompiledKernel, op, schedule
+from texpr.graph import lazy
 from texpr.graph.lazy import jit, tensor
+from texpr.nn import functional
 from texpr.support.options import options
 from texpr.support.table import Table
 from texpr.tools.arguments import Commands, add_command, add_runs
@@ -75,6 +77,13 @@ _CHAINS = {
     "the same, recorded alone": ("(x*y + x).tanh()*y - x", 5_000),
     "the same under tx.jit": ("jitted(a, b)", None),
     "the same with NumPy": ("np.tanh(a*b + a)*b - a", None),
+    "F.linear of parameters, recorded": ("F.linear(m, weight, bias)", 15_000),
+    "F.layer_norm, recorded": ("F.layer_norm(m, (32,))", 5_000),
+    "x @ parameter + parameter, recorded": ("m @ weight + bias", 20_000),
+    "nn.Linear, recorded": ("linear(m)", 15_000),
+    "where and clip, recorded": ("tensors.where(m > 0, m, 0).clip(0, 1)", 10_000),
+    "rows at places, recorded": ("m[places]", 15_000),
+    "joined side by side, recorded": ("tensors.stack([m, m])", 10_000),
     "a step of three layers of 32 by hand, Adam": ("step()", None),
 }
 """Code with what it may take, in nanoseconds."""
@@ -151,7 +160,13 @@ def _tensors() -> dict[str, object]:
     """The names in the code of chains."""
     a, b = np.linspace(-1, 1, 1000, dtype=np.float32), np.linspace(2, 3, 1000, dtype=np.float32)
     jitted = jit(lambda x, y: (x * y + x).tanh() * y - x)
-    return {"np": np, "a": a, "b": b, "x": tensor(a), "y": tensor(b), "jitted": jitted, "step": by_hand()}
+    m, places = tensor(np.ones((8, 32), np.float32)), tensor(np.arange(4))
+    return {
+        **{"np": np, "tensors": lazy, "F": functional, "a": a, "b": b, "x": tensor(a), "y": tensor(b)},
+        **{"m": m, "places": places, "weight": nn.Parameter(np.ones((32, 32), np.float32))},
+        **{"bias": nn.Parameter(np.ones(32, np.float32)), "linear": nn.Linear(32, 32)},
+        **{"jitted": jitted, "step": by_hand()},
+    }
 
 
 def by_hand() -> Callable[[], None]:

@@ -1,6 +1,6 @@
 ; tensors.c for aarch64: written by scripts/native.py, not to be edited.
 ; clang 19.1.7 -std=c11 -ffreestanding -O2 -Wall -Wextra -Werror -Wno-unused-function -fwrapv -fno-strict-aliasing -fno-vectorize -fno-slp-vectorize -fno-unroll-loops -fPIC -fno-stack-protector -fno-asynchronous-unwind-tables -fomit-frame-pointer -fno-discard-value-names
-; sources c6d0b9769e1d3897279baaf049426f66487ea569fdeceac3f26fa937c513e795
+; sources 69555fed9de9d14d77ae1aac03b26c9d5f18a5095a3602ce8304d90f4ee1c44b
 source_filename = "tensors/tensors.c"
 target datalayout = "e-m:e-i8:8:32-i16:16:32-i64:64-i128:128-n32:64-S128-Fn32"
 target triple = "aarch64-unknown-linux-gnu"
@@ -13,22 +13,22 @@ target triple = "aarch64-unknown-linux-gnu"
 %struct.Origin = type { i64, i64, ptr }
 
 @PyFloat_Type = external global %struct.PyObject, align 8
+@PyLong_Type = external global %struct.PyObject, align 8
 @_Py_NoneStruct = external global %struct.PyObject, align 8
 @python_tuple_items = external local_unnamed_addr constant i64, align 8
 @python_bytes_data = external local_unnamed_addr constant i64, align 8
 @PyTuple_Type = external global %struct.PyObject, align 8
 @_Py_TrueStruct = external global %struct.PyObject, align 8
 @_Py_FalseStruct = external global %struct.PyObject, align 8
-@PyLong_Type = external global %struct.PyObject, align 8
 @PyBool_Type = external global %struct.PyObject, align 8
 @PyUnicode_Type = external global %struct.PyObject, align 8
 
 ; Function Attrs: noinline nounwind
 define ptr @tx_arithmetic(ptr nocapture noundef readonly %self, ptr nocapture noundef readonly %arguments, i64 noundef %count) local_unnamed_addr #0 {
 entry:
-  %tensor.addr.i98 = alloca ptr, align 8
+  %tensor.addr.i117 = alloca ptr, align 8
   %tensor.addr.i = alloca ptr, align 8
-  %parts = alloca [3 x ptr], align 8
+  %parts = alloca [4 x ptr], align 8
   %0 = load i64, ptr @python_tuple_items, align 8
   %add.ptr.i = getelementptr i8, ptr %self, i64 %0
   %1 = load ptr, ptr %add.ptr.i, align 8
@@ -54,179 +54,192 @@ if.then:
 
 if.then.i:
   store i64 %add.i, ptr @_Py_NoneStruct, align 8
-  br label %cleanup54
+  br label %cleanup64
 
 if.else.i:
   tail call void @Py_IncRef(ptr noundef nonnull @_Py_NoneStruct) #7
-  br label %cleanup54
+  br label %cleanup64
 
 if.end:
   %arrayidx3 = getelementptr i8, ptr %arguments, i64 16
   %7 = load ptr, ptr %arrayidx3, align 8
-  call void @llvm.lifetime.start.p0(i64 24, ptr nonnull %parts) #8
-  %8 = load ptr, ptr %arguments, align 8
-  store ptr %8, ptr %parts, align 8
-  br label %arrayinit.body
+  call void @llvm.lifetime.start.p0(i64 32, ptr nonnull %parts) #8
+  %8 = getelementptr inbounds i8, ptr %parts, i64 8
+  call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(32) %8, i8 0, i64 24, i1 false)
+  %9 = load ptr, ptr %arguments, align 8
+  store ptr %9, ptr %parts, align 8
+  %ob_type5 = getelementptr inbounds i8, ptr %7, i64 8
+  %10 = load ptr, ptr %ob_type5, align 8
+  %cmp6 = icmp eq ptr %10, @PyFloat_Type
+  %cmp9 = icmp eq ptr %10, @PyLong_Type
+  %or.cond90 = or i1 %cmp6, %cmp9
+  br i1 %or.cond90, label %if.then10, label %if.else
 
-arrayinit.body:
-  %arrayinit.cur.idx = phi i64 [ 8, %if.end ], [ %arrayinit.cur.add, %arrayinit.body ]
-  %arrayinit.cur.ptr = getelementptr inbounds i8, ptr %parts, i64 %arrayinit.cur.idx
-  store ptr null, ptr %arrayinit.cur.ptr, align 8
-  %arrayinit.cur.add = add nuw nsw i64 %arrayinit.cur.idx, 8
-  %arrayinit.done = icmp eq i64 %arrayinit.cur.add, 24
-  br i1 %arrayinit.done, label %arrayinit.end5, label %arrayinit.body
+if.then10:
+  %arrayidx12 = getelementptr inbounds i8, ptr %parts, i64 16
+  store ptr %10, ptr %arrayidx12, align 8
+  br i1 %cmp9, label %if.then15, label %if.end18
 
-arrayinit.end5:
-  %arrayinit.start.ptr = getelementptr inbounds i8, ptr %parts, i64 8
-  %ob_type6 = getelementptr inbounds i8, ptr %7, i64 8
-  %9 = load ptr, ptr %ob_type6, align 8
-  %cmp7 = icmp eq ptr %9, @PyFloat_Type
-  br i1 %cmp7, label %if.then8, label %if.else
+if.then15:
+  %arrayidx17 = getelementptr inbounds i8, ptr %parts, i64 24
+  store ptr %7, ptr %arrayidx17, align 8
+  br label %if.end18
 
-if.then8:
-  %arrayidx9 = getelementptr inbounds i8, ptr %parts, i64 16
-  store ptr @PyFloat_Type, ptr %arrayidx9, align 8
-  %10 = load i64, ptr @PyFloat_Type, align 8
-  %add.i92 = add i64 %10, 1
-  %cmp.i93 = icmp ult i64 %add.i92, 2147483648
-  br i1 %cmp.i93, label %if.then.i95, label %if.else.i94
+if.end18:
+  %size.0 = phi i64 [ 4, %if.then15 ], [ 3, %if.then10 ]
+  br label %for.body
 
-if.then.i95:
-  store i64 %add.i92, ptr @PyFloat_Type, align 8
-  br label %if.end24.if.end31_crit_edge
+for.body:
+  %k.0168 = phi i64 [ 2, %if.end18 ], [ %inc21, %incref.exit115 ]
+  %arrayidx20 = getelementptr [4 x ptr], ptr %parts, i64 0, i64 %k.0168
+  %11 = load ptr, ptr %arrayidx20, align 8
+  %12 = load i64, ptr %11, align 8
+  %add.i111 = add i64 %12, 1
+  %cmp.i112 = icmp ult i64 %add.i111, 2147483648
+  br i1 %cmp.i112, label %if.then.i114, label %if.else.i113
 
-if.else.i94:
-  tail call void @Py_IncRef(ptr noundef nonnull @PyFloat_Type) #7
-  br label %if.end24.if.end31_crit_edge
+if.then.i114:
+  store i64 %add.i111, ptr %11, align 8
+  br label %incref.exit115
+
+if.else.i113:
+  tail call void @Py_IncRef(ptr noundef nonnull %11) #7
+  br label %incref.exit115
+
+incref.exit115:
+  %inc21 = add nuw nsw i64 %k.0168, 1
+  %exitcond.not = icmp eq i64 %inc21, %size.0
+  br i1 %exitcond.not, label %if.end36, label %for.body
 
 if.else:
-  %cmp12.not = icmp eq ptr %9, %4
-  br i1 %cmp12.not, label %if.else15, label %if.then13
+  %cmp24.not = icmp eq ptr %10, %4
+  br i1 %cmp24.not, label %if.else27, label %if.then25
 
-if.then13:
-  %11 = load i64, ptr @_Py_NoneStruct, align 8
-  %add.i72 = add i64 %11, 1
-  %cmp.i73 = icmp ult i64 %add.i72, 2147483648
-  br i1 %cmp.i73, label %if.then.i75, label %if.else.i74
+if.then25:
+  %13 = load i64, ptr @_Py_NoneStruct, align 8
+  %add.i91 = add i64 %13, 1
+  %cmp.i92 = icmp ult i64 %add.i91, 2147483648
+  br i1 %cmp.i92, label %if.then.i94, label %if.else.i93
 
-if.then.i75:
-  store i64 %add.i72, ptr @_Py_NoneStruct, align 8
+if.then.i94:
+  store i64 %add.i91, ptr @_Py_NoneStruct, align 8
   br label %cleanup
 
-if.else.i74:
+if.else.i93:
   tail call void @Py_IncRef(ptr noundef nonnull @_Py_NoneStruct) #7
   br label %cleanup
 
-if.else15:
-  %cmp17.not = icmp eq ptr %7, %3
-  br i1 %cmp17.not, label %if.end24.thread, label %if.then18
+if.else27:
+  %cmp29.not = icmp eq ptr %7, %3
+  br i1 %cmp29.not, label %if.end36.thread, label %if.then30
 
-if.end24.thread:
-  %arrayidx26142 = getelementptr inbounds i8, ptr %parts, i64 16
-  %12 = load ptr, ptr %arrayidx26142, align 8
-  br label %if.end31
+if.end36.thread:
+  %arrayidx38153 = getelementptr inbounds i8, ptr %parts, i64 16
+  br label %if.end43
 
-if.then18:
-  call void @llvm.lifetime.start.p0(i64 8, ptr nonnull %tensor.addr.i98)
-  store ptr %7, ptr %tensor.addr.i98, align 8
+if.then30:
+  call void @llvm.lifetime.start.p0(i64 8, ptr nonnull %tensor.addr.i117)
+  store ptr %7, ptr %tensor.addr.i117, align 8
   %spec2.i = getelementptr inbounds i8, ptr %add.ptr1.i, i64 168
-  %13 = load i64, ptr %spec2.i, align 8
-  %add.ptr.i138 = getelementptr i8, ptr %7, i64 %13
-  %14 = load ptr, ptr %add.ptr.i138, align 8
-  %cmp.i132 = icmp eq ptr %14, @_Py_NoneStruct
-  %tobool.not.i100153 = icmp eq ptr %14, null
-  %tobool.not.i100 = or i1 %cmp.i132, %tobool.not.i100153
-  br i1 %tobool.not.i100, label %if.end.i108, label %if.then.i101
+  %14 = load i64, ptr %spec2.i, align 8
+  %add.ptr.i150 = getelementptr i8, ptr %7, i64 %14
+  %15 = load ptr, ptr %add.ptr.i150, align 8
+  %cmp.i144 = icmp eq ptr %15, @_Py_NoneStruct
+  %tobool.not.i119166 = icmp eq ptr %15, null
+  %tobool.not.i119 = or i1 %cmp.i144, %tobool.not.i119166
+  br i1 %tobool.not.i119, label %if.end.i127, label %if.then.i120
 
-if.then.i101:
-  %15 = load i64, ptr %14, align 8
-  %add.i.i102 = add i64 %15, 1
-  %cmp.i.i103 = icmp ult i64 %add.i.i102, 2147483648
-  br i1 %cmp.i.i103, label %if.then.i.i107, label %if.else.i.i104
+if.then.i120:
+  %16 = load i64, ptr %15, align 8
+  %add.i.i121 = add i64 %16, 1
+  %cmp.i.i122 = icmp ult i64 %add.i.i121, 2147483648
+  br i1 %cmp.i.i122, label %if.then.i.i126, label %if.else.i.i123
 
-if.then.i.i107:
-  store i64 %add.i.i102, ptr %14, align 8
-  br label %if.end24
+if.then.i.i126:
+  store i64 %add.i.i121, ptr %15, align 8
+  br label %take_spec.exit132
 
-if.else.i.i104:
-  tail call void @Py_IncRef(ptr noundef nonnull %14) #7
-  br label %if.end24
+if.else.i.i123:
+  tail call void @Py_IncRef(ptr noundef nonnull %15) #7
+  br label %take_spec.exit132
 
-if.end.i108:
-  %own_spec.i109 = getelementptr inbounds i8, ptr %add.ptr1.i, i64 72
-  %16 = load ptr, ptr %own_spec.i109, align 8
-  %call1.i110 = call ptr @PyObject_Vectorcall(ptr noundef %16, ptr noundef nonnull %tensor.addr.i98, i64 noundef 1, ptr noundef null) #7
-  %cmp.not.i111 = icmp eq ptr %call1.i110, @_Py_NoneStruct
-  br i1 %cmp.not.i111, label %if.end3.i112, label %if.end24
+if.end.i127:
+  %own_spec.i128 = getelementptr inbounds i8, ptr %add.ptr1.i, i64 72
+  %17 = load ptr, ptr %own_spec.i128, align 8
+  %call1.i129 = call ptr @PyObject_Vectorcall(ptr noundef %17, ptr noundef nonnull %tensor.addr.i117, i64 noundef 1, ptr noundef null) #7
+  %cmp.not.i130 = icmp eq ptr %call1.i129, @_Py_NoneStruct
+  br i1 %cmp.not.i130, label %if.end3.i131, label %take_spec.exit132
 
-if.end3.i112:
-  %17 = load i64, ptr @_Py_NoneStruct, align 8
-  %sub1.i = add i64 %17, -2
-  %cmp.i114 = icmp ult i64 %sub1.i, 2147483647
-  br i1 %cmp.i114, label %if.then.i117, label %if.else.i115
+if.end3.i131:
+  %18 = load i64, ptr @_Py_NoneStruct, align 8
+  %sub1.i = add i64 %18, -2
+  %cmp.i133 = icmp ult i64 %sub1.i, 2147483647
+  br i1 %cmp.i133, label %if.then.i136, label %if.else.i134
 
-if.then.i117:
-  %sub.i = add nsw i64 %17, -1
+if.then.i136:
+  %sub.i = add nsw i64 %18, -1
   store i64 %sub.i, ptr @_Py_NoneStruct, align 8
-  br label %if.end24.thread158
+  br label %take_spec.exit132
 
-if.else.i115:
+if.else.i134:
   call void @Py_DecRef(ptr noundef nonnull @_Py_NoneStruct) #7
-  br label %if.end24.thread158
+  br label %take_spec.exit132
 
-if.end24.thread158:
-  call void @llvm.lifetime.end.p0(i64 8, ptr nonnull %tensor.addr.i98)
-  br label %if.then27
+take_spec.exit132:
+  %retval.0.i125 = phi ptr [ %call1.i129, %if.end.i127 ], [ %15, %if.else.i.i123 ], [ %15, %if.then.i.i126 ], [ null, %if.then.i136 ], [ null, %if.else.i134 ]
+  call void @llvm.lifetime.end.p0(i64 8, ptr nonnull %tensor.addr.i117)
+  %arrayidx33 = getelementptr inbounds i8, ptr %parts, i64 16
+  store ptr %retval.0.i125, ptr %arrayidx33, align 8
+  br label %if.end36
 
-if.end24:
-  %retval.0.i106 = phi ptr [ %call1.i110, %if.end.i108 ], [ %14, %if.else.i.i104 ], [ %14, %if.then.i.i107 ]
-  call void @llvm.lifetime.end.p0(i64 8, ptr nonnull %tensor.addr.i98)
-  %arrayidx21 = getelementptr inbounds i8, ptr %parts, i64 16
-  store ptr %retval.0.i106, ptr %arrayidx21, align 8
-  %tobool.not = icmp eq ptr %retval.0.i106, null
-  br i1 %tobool.not, label %if.then27, label %if.end24.if.end31_crit_edge
+if.end36:
+  %19 = phi ptr [ %retval.0.i125, %take_spec.exit132 ], [ %10, %incref.exit115 ]
+  %size.1 = phi i64 [ 3, %take_spec.exit132 ], [ %size.0, %incref.exit115 ]
+  %cmp37 = icmp ne i64 %size.1, 3
+  %tobool = icmp ne ptr %19, null
+  %or.cond = or i1 %cmp37, %tobool
+  br i1 %or.cond, label %if.end36.if.end43_crit_edge, label %if.then39
 
-if.end24.if.end31_crit_edge:
-  %18 = phi ptr [ %retval.0.i106, %if.end24 ], [ @PyFloat_Type, %if.else.i94 ], [ @PyFloat_Type, %if.then.i95 ]
+if.end36.if.end43_crit_edge:
+  %arrayidx38 = getelementptr inbounds i8, ptr %parts, i64 16
   %.pre = load ptr, ptr %arrayidx, align 8
-  br label %if.end31
+  br label %if.end43
 
-if.then27:
-  %call28 = call ptr @PyErr_Occurred() #7
-  %tobool29.not = icmp eq ptr %call28, null
-  br i1 %tobool29.not, label %cond.false, label %cleanup
+if.then39:
+  %call40 = call ptr @PyErr_Occurred() #7
+  %tobool41.not = icmp eq ptr %call40, null
+  br i1 %tobool41.not, label %cond.false, label %cleanup
 
 cond.false:
-  %19 = load i64, ptr @_Py_NoneStruct, align 8
-  %add.i77 = add i64 %19, 1
-  %cmp.i78 = icmp ult i64 %add.i77, 2147483648
-  br i1 %cmp.i78, label %if.then.i80, label %if.else.i79
+  %20 = load i64, ptr @_Py_NoneStruct, align 8
+  %add.i96 = add i64 %20, 1
+  %cmp.i97 = icmp ult i64 %add.i96, 2147483648
+  br i1 %cmp.i97, label %if.then.i99, label %if.else.i98
 
-if.then.i80:
-  store i64 %add.i77, ptr @_Py_NoneStruct, align 8
+if.then.i99:
+  store i64 %add.i96, ptr @_Py_NoneStruct, align 8
   br label %cleanup
 
-if.else.i79:
+if.else.i98:
   call void @Py_IncRef(ptr noundef nonnull @_Py_NoneStruct) #7
   br label %cleanup
 
-if.end31:
-  %20 = phi ptr [ %3, %if.end24.thread ], [ %.pre, %if.end24.if.end31_crit_edge ]
-  %21 = phi ptr [ %12, %if.end24.thread ], [ %18, %if.end24.if.end31_crit_edge ]
-  %size.0146 = phi i64 [ 2, %if.end24.thread ], [ 3, %if.end24.if.end31_crit_edge ]
-  %cmp38145 = phi i1 [ false, %if.end24.thread ], [ true, %if.end24.if.end31_crit_edge ]
+if.end43:
+  %21 = phi ptr [ %3, %if.end36.thread ], [ %.pre, %if.end36.if.end43_crit_edge ]
+  %arrayidx38157 = phi ptr [ %arrayidx38153, %if.end36.thread ], [ %arrayidx38, %if.end36.if.end43_crit_edge ]
+  %size.1156 = phi i64 [ 2, %if.end36.thread ], [ %size.1, %if.end36.if.end43_crit_edge ]
   call void @llvm.lifetime.start.p0(i64 8, ptr nonnull %tensor.addr.i)
-  store ptr %20, ptr %tensor.addr.i, align 8
-  %spec2.i133 = getelementptr inbounds i8, ptr %add.ptr1.i, i64 168
-  %22 = load i64, ptr %spec2.i133, align 8
-  %add.ptr.i137 = getelementptr i8, ptr %20, i64 %22
-  %23 = load ptr, ptr %add.ptr.i137, align 8
-  %cmp.i135 = icmp eq ptr %23, @_Py_NoneStruct
-  %tobool.not.i154 = icmp eq ptr %23, null
-  %tobool.not.i = or i1 %cmp.i135, %tobool.not.i154
-  br i1 %tobool.not.i, label %if.end.i, label %if.then.i97
+  store ptr %21, ptr %tensor.addr.i, align 8
+  %spec2.i145 = getelementptr inbounds i8, ptr %add.ptr1.i, i64 168
+  %22 = load i64, ptr %spec2.i145, align 8
+  %add.ptr.i149 = getelementptr i8, ptr %21, i64 %22
+  %23 = load ptr, ptr %add.ptr.i149, align 8
+  %cmp.i147 = icmp eq ptr %23, @_Py_NoneStruct
+  %tobool.not.i167 = icmp eq ptr %23, null
+  %tobool.not.i = or i1 %cmp.i147, %tobool.not.i167
+  br i1 %tobool.not.i, label %if.end.i, label %if.then.i116
 
-if.then.i97:
+if.then.i116:
   %24 = load i64, ptr %23, align 8
   %add.i.i = add i64 %24, 1
   %cmp.i.i = icmp ult i64 %add.i.i, 2147483648
@@ -234,11 +247,11 @@ if.then.i97:
 
 if.then.i.i:
   store i64 %add.i.i, ptr %23, align 8
-  br label %take_spec.exit.thread150
+  br label %take_spec.exit.thread162
 
 if.else.i.i:
   call void @Py_IncRef(ptr noundef nonnull %23) #7
-  br label %take_spec.exit.thread150
+  br label %take_spec.exit.thread162
 
 if.end.i:
   %own_spec.i = getelementptr inbounds i8, ptr %add.ptr1.i, i64 72
@@ -249,97 +262,83 @@ if.end.i:
 
 if.end3.i:
   %26 = load i64, ptr @_Py_NoneStruct, align 8
-  %sub1.i118 = add i64 %26, -2
-  %cmp.i119 = icmp ult i64 %sub1.i118, 2147483647
-  br i1 %cmp.i119, label %if.then.i122, label %if.else.i120
+  %sub1.i137 = add i64 %26, -2
+  %cmp.i138 = icmp ult i64 %sub1.i137, 2147483647
+  br i1 %cmp.i138, label %if.then.i141, label %if.else.i139
 
-if.then.i122:
-  %sub.i123 = add nsw i64 %26, -1
-  store i64 %sub.i123, ptr @_Py_NoneStruct, align 8
+if.then.i141:
+  %sub.i142 = add nsw i64 %26, -1
+  store i64 %sub.i142, ptr @_Py_NoneStruct, align 8
   br label %take_spec.exit.thread
 
-if.else.i120:
+if.else.i139:
   call void @Py_DecRef(ptr noundef nonnull @_Py_NoneStruct) #7
   br label %take_spec.exit.thread
 
 take_spec.exit.thread:
   call void @llvm.lifetime.end.p0(i64 8, ptr nonnull %tensor.addr.i)
-  store ptr null, ptr %arrayinit.start.ptr, align 8
-  br label %if.then37
+  %arrayidx46159 = getelementptr inbounds i8, ptr %parts, i64 8
+  store ptr null, ptr %arrayidx46159, align 8
+  br label %if.then49
 
-take_spec.exit.thread150:
+take_spec.exit.thread162:
   call void @llvm.lifetime.end.p0(i64 8, ptr nonnull %tensor.addr.i)
-  store ptr %23, ptr %arrayinit.start.ptr, align 8
-  br label %if.end49
+  %arrayidx46164 = getelementptr inbounds i8, ptr %parts, i64 8
+  store ptr %23, ptr %arrayidx46164, align 8
+  br label %if.end57
 
 take_spec.exit:
   call void @llvm.lifetime.end.p0(i64 8, ptr nonnull %tensor.addr.i)
-  store ptr %call1.i, ptr %arrayinit.start.ptr, align 8
-  %tobool36.not = icmp eq ptr %call1.i, null
-  br i1 %tobool36.not, label %if.then37, label %if.end49
+  %arrayidx46 = getelementptr inbounds i8, ptr %parts, i64 8
+  store ptr %call1.i, ptr %arrayidx46, align 8
+  %tobool48.not = icmp eq ptr %call1.i, null
+  br i1 %tobool48.not, label %if.then49, label %if.end57
 
-if.then37:
-  br i1 %cmp38145, label %if.then39, label %if.end41
+if.then49:
+  %sub = add nsw i64 %size.1156, -2
+  call fastcc void @drop_all(ptr noundef nonnull %arrayidx38157, i64 noundef %sub) #9
+  %call50 = call ptr @PyErr_Occurred() #7
+  %tobool51.not = icmp eq ptr %call50, null
+  br i1 %tobool51.not, label %cond.false53, label %cleanup
 
-if.then39:
-  %27 = load i64, ptr %21, align 8
-  %sub1.i125 = add i64 %27, -2
-  %cmp.i126 = icmp ult i64 %sub1.i125, 2147483647
-  br i1 %cmp.i126, label %if.then.i129, label %if.else.i127
+cond.false53:
+  %27 = load i64, ptr @_Py_NoneStruct, align 8
+  %add.i101 = add i64 %27, 1
+  %cmp.i102 = icmp ult i64 %add.i101, 2147483648
+  br i1 %cmp.i102, label %if.then.i104, label %if.else.i103
 
-if.then.i129:
-  %sub.i130 = add nsw i64 %27, -1
-  store i64 %sub.i130, ptr %21, align 8
-  br label %if.end41
-
-if.else.i127:
-  call void @Py_DecRef(ptr noundef nonnull %21) #7
-  br label %if.end41
-
-if.end41:
-  %call42 = call ptr @PyErr_Occurred() #7
-  %tobool43.not = icmp eq ptr %call42, null
-  br i1 %tobool43.not, label %cond.false45, label %cleanup
-
-cond.false45:
-  %28 = load i64, ptr @_Py_NoneStruct, align 8
-  %add.i82 = add i64 %28, 1
-  %cmp.i83 = icmp ult i64 %add.i82, 2147483648
-  br i1 %cmp.i83, label %if.then.i85, label %if.else.i84
-
-if.then.i85:
-  store i64 %add.i82, ptr @_Py_NoneStruct, align 8
+if.then.i104:
+  store i64 %add.i101, ptr @_Py_NoneStruct, align 8
   br label %cleanup
 
-if.else.i84:
+if.else.i103:
   call void @Py_IncRef(ptr noundef nonnull @_Py_NoneStruct) #7
   br label %cleanup
 
-if.end49:
-  %29 = load ptr, ptr %parts, align 8
-  %30 = load i64, ptr %29, align 8
-  %add.i87 = add i64 %30, 1
-  %cmp.i88 = icmp ult i64 %add.i87, 2147483648
-  br i1 %cmp.i88, label %if.then.i90, label %if.else.i89
+if.end57:
+  %28 = load i64, ptr %9, align 8
+  %add.i106 = add i64 %28, 1
+  %cmp.i107 = icmp ult i64 %add.i106, 2147483648
+  br i1 %cmp.i107, label %if.then.i109, label %if.else.i108
 
-if.then.i90:
-  store i64 %add.i87, ptr %29, align 8
-  br label %incref.exit91
+if.then.i109:
+  store i64 %add.i106, ptr %9, align 8
+  br label %incref.exit110
 
-if.else.i89:
-  call void @Py_IncRef(ptr noundef nonnull %29) #7
-  br label %incref.exit91
+if.else.i108:
+  call void @Py_IncRef(ptr noundef nonnull %9) #7
+  br label %incref.exit110
 
-incref.exit91:
-  %call51 = call fastcc ptr @record_key(ptr noundef nonnull %add.ptr1.i, ptr noundef nonnull %parts, i64 noundef %size.0146, ptr noundef nonnull %arrayidx) #9
+incref.exit110:
+  %call61 = call fastcc ptr @record_key(ptr noundef nonnull %add.ptr1.i, ptr noundef nonnull %parts, i64 noundef %size.1156, ptr noundef nonnull %arrayidx) #9
   br label %cleanup
 
 cleanup:
-  %retval.0 = phi ptr [ %call51, %incref.exit91 ], [ null, %if.then27 ], [ null, %if.end41 ], [ @_Py_NoneStruct, %if.then.i75 ], [ @_Py_NoneStruct, %if.else.i74 ], [ @_Py_NoneStruct, %if.then.i80 ], [ @_Py_NoneStruct, %if.else.i79 ], [ @_Py_NoneStruct, %if.then.i85 ], [ @_Py_NoneStruct, %if.else.i84 ]
-  call void @llvm.lifetime.end.p0(i64 24, ptr nonnull %parts) #8
-  br label %cleanup54
+  %retval.0 = phi ptr [ %call61, %incref.exit110 ], [ null, %if.then39 ], [ null, %if.then49 ], [ @_Py_NoneStruct, %if.then.i94 ], [ @_Py_NoneStruct, %if.else.i93 ], [ @_Py_NoneStruct, %if.then.i99 ], [ @_Py_NoneStruct, %if.else.i98 ], [ @_Py_NoneStruct, %if.then.i104 ], [ @_Py_NoneStruct, %if.else.i103 ]
+  call void @llvm.lifetime.end.p0(i64 32, ptr nonnull %parts) #8
+  br label %cleanup64
 
-cleanup54:
+cleanup64:
   %retval.1 = phi ptr [ %retval.0, %cleanup ], [ @_Py_NoneStruct, %if.then.i ], [ @_Py_NoneStruct, %if.else.i ]
   ret ptr %retval.1
 }
@@ -347,7 +346,46 @@ cleanup54:
 ; Function Attrs: mustprogress nocallback nofree nosync nounwind willreturn memory(argmem: readwrite)
 declare void @llvm.lifetime.start.p0(i64 immarg, ptr nocapture) #1
 
-declare ptr @PyErr_Occurred() local_unnamed_addr #2
+; Function Attrs: mustprogress nocallback nofree nounwind willreturn memory(argmem: write)
+declare void @llvm.memset.p0.i64(ptr nocapture writeonly, i8, i64, i1 immarg) #2
+
+; Function Attrs: mustprogress nocallback nofree nosync nounwind willreturn memory(argmem: readwrite)
+declare void @llvm.lifetime.end.p0(i64 immarg, ptr nocapture) #1
+
+declare ptr @PyErr_Occurred() local_unnamed_addr #3
+
+; Function Attrs: noinline nounwind
+define internal fastcc void @drop_all(ptr nocapture noundef readonly %objects, i64 noundef %count) unnamed_addr #0 {
+entry:
+  %cmp3 = icmp sgt i64 %count, 0
+  br i1 %cmp3, label %for.body, label %for.cond.cleanup
+
+for.cond.cleanup:
+  ret void
+
+for.body:
+  %k.04 = phi i64 [ %inc, %decref.exit ], [ 0, %entry ]
+  %arrayidx = getelementptr ptr, ptr %objects, i64 %k.04
+  %0 = load ptr, ptr %arrayidx, align 8
+  %1 = load i64, ptr %0, align 8
+  %sub1.i = add i64 %1, -2
+  %cmp.i = icmp ult i64 %sub1.i, 2147483647
+  br i1 %cmp.i, label %if.then.i, label %if.else.i
+
+if.then.i:
+  %sub.i = add nsw i64 %1, -1
+  store i64 %sub.i, ptr %0, align 8
+  br label %decref.exit
+
+if.else.i:
+  tail call void @Py_DecRef(ptr noundef nonnull %0) #7
+  br label %decref.exit
+
+decref.exit:
+  %inc = add nuw nsw i64 %k.04, 1
+  %exitcond.not = icmp eq i64 %inc, %count
+  br i1 %exitcond.not, label %for.cond.cleanup, label %for.body
+}
 
 ; Function Attrs: noinline nounwind
 define internal fastcc ptr @record_key(ptr nocapture noundef readonly %model, ptr nocapture noundef readonly %parts, i64 noundef %count, ptr nocapture noundef readonly %operands) unnamed_addr #0 {
@@ -601,9 +639,6 @@ cleanup33:
   ret ptr %retval.1
 }
 
-; Function Attrs: mustprogress nocallback nofree nosync nounwind willreturn memory(argmem: readwrite)
-declare void @llvm.lifetime.end.p0(i64 immarg, ptr nocapture) #1
-
 ; Function Attrs: noinline nounwind
 define ptr @tx_recorded(ptr nocapture noundef readonly %self, ptr nocapture noundef readonly %arguments, i64 noundef %count) local_unnamed_addr #0 {
 entry:
@@ -815,39 +850,6 @@ return:
 }
 
 ; Function Attrs: noinline nounwind
-define internal fastcc void @drop_all(ptr nocapture noundef readonly %objects, i64 noundef %count) unnamed_addr #0 {
-entry:
-  %cmp3 = icmp sgt i64 %count, 0
-  br i1 %cmp3, label %for.body, label %for.cond.cleanup
-
-for.cond.cleanup:
-  ret void
-
-for.body:
-  %k.04 = phi i64 [ %inc, %decref.exit ], [ 0, %entry ]
-  %arrayidx = getelementptr ptr, ptr %objects, i64 %k.04
-  %0 = load ptr, ptr %arrayidx, align 8
-  %1 = load i64, ptr %0, align 8
-  %sub1.i = add i64 %1, -2
-  %cmp.i = icmp ult i64 %sub1.i, 2147483647
-  br i1 %cmp.i, label %if.then.i, label %if.else.i
-
-if.then.i:
-  %sub.i = add nsw i64 %1, -1
-  store i64 %sub.i, ptr %0, align 8
-  br label %decref.exit
-
-if.else.i:
-  tail call void @Py_DecRef(ptr noundef nonnull %0) #7
-  br label %decref.exit
-
-decref.exit:
-  %inc = add nuw nsw i64 %k.04, 1
-  %exitcond.not = icmp eq i64 %inc, %count
-  br i1 %exitcond.not, label %for.cond.cleanup, label %for.body
-}
-
-; Function Attrs: noinline nounwind
 define ptr @tx_history(ptr nocapture noundef readonly %self, ptr nocapture noundef readonly %arguments, i64 noundef %count) local_unnamed_addr #0 {
 entry:
   %walk.i = alloca %struct.Walk, align 8
@@ -889,12 +891,12 @@ if.else.i:
 if.end:
   %node3 = getelementptr inbounds i8, ptr %add.ptr1.i, i64 136
   %7 = load i64, ptr %node3, align 8
-  %add.ptr.i59 = getelementptr i8, ptr %3, i64 %7
-  %8 = load ptr, ptr %add.ptr.i59, align 8
+  %add.ptr.i60 = getelementptr i8, ptr %3, i64 %7
+  %8 = load ptr, ptr %add.ptr.i60, align 8
   %value = getelementptr inbounds i8, ptr %add.ptr1.i, i64 192
   %9 = load i64, ptr %value, align 8
-  %add.ptr.i60 = getelementptr i8, ptr %3, i64 %9
-  %10 = load ptr, ptr %add.ptr.i60, align 8
+  %add.ptr.i61 = getelementptr i8, ptr %3, i64 %9
+  %10 = load ptr, ptr %add.ptr.i61, align 8
   %cmp7 = icmp ne ptr %10, @_Py_NoneStruct
   %cmp9 = icmp eq ptr %8, @_Py_NoneStruct
   %or.cond = select i1 %cmp7, i1 true, i1 %cmp9
@@ -903,14 +905,14 @@ if.end:
 lor.lhs.false10:
   %depth = getelementptr inbounds i8, ptr %add.ptr1.i, i64 216
   %11 = load i64, ptr %depth, align 8
-  %add.ptr.i61 = getelementptr i8, ptr %8, i64 %11
-  %12 = load ptr, ptr %add.ptr.i61, align 8
+  %add.ptr.i62 = getelementptr i8, ptr %8, i64 %11
+  %12 = load ptr, ptr %add.ptr.i62, align 8
   call void @llvm.lifetime.start.p0(i64 4, ptr nonnull %overflow.i) #8
-  %call.i54 = call i64 @PyLong_AsLongLongAndOverflow(ptr noundef %12, ptr noundef nonnull %overflow.i) #7
+  %call.i51 = call i64 @PyLong_AsLongLongAndOverflow(ptr noundef %12, ptr noundef nonnull %overflow.i) #7
   call void @llvm.lifetime.end.p0(i64 4, ptr nonnull %overflow.i) #8
   %few = getelementptr inbounds i8, ptr %add.ptr1.i, i64 104
   %13 = load i64, ptr %few, align 8
-  %cmp14 = icmp sgt i64 %call.i54, %13
+  %cmp14 = icmp sgt i64 %call.i51, %13
   br i1 %cmp14, label %if.then15, label %if.end17
 
 if.then15:
@@ -931,8 +933,8 @@ if.end17:
   call void @llvm.lifetime.start.p0(i64 1024, ptr nonnull %table) #8
   call void @llvm.lifetime.start.p0(i64 2048, ptr nonnull %words) #8
   call void @llvm.lifetime.start.p0(i64 1536, ptr nonnull %room) #8
-  %add.ptr.i55 = getelementptr inbounds i8, ptr %room, i64 512
-  %add.ptr1.i56 = getelementptr inbounds i8, ptr %room, i64 1024
+  %add.ptr.i52 = getelementptr inbounds i8, ptr %room, i64 512
+  %add.ptr1.i53 = getelementptr inbounds i8, ptr %room, i64 1024
   call void @llvm.lifetime.start.p0(i64 88, ptr nonnull %walk.i) #8
   store ptr %add.ptr1.i, ptr %walk.i, align 8
   %table3.i = getelementptr inbounds i8, ptr %walk.i, i64 8
@@ -950,23 +952,23 @@ if.end17:
   %leaves6.i = getelementptr inbounds i8, ptr %walk.i, i64 56
   store ptr %room, ptr %leaves6.i, align 8
   %made7.i = getelementptr inbounds i8, ptr %walk.i, i64 64
-  store ptr %add.ptr.i55, ptr %made7.i, align 8
+  store ptr %add.ptr.i52, ptr %made7.i, align 8
   %leaf_count.i = getelementptr inbounds i8, ptr %walk.i, i64 72
   store i64 0, ptr %leaf_count.i, align 8
   %made_count.i = getelementptr inbounds i8, ptr %walk.i, i64 80
   store i64 0, ptr %made_count.i, align 8
   call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(1024) %table, i8 0, i64 1024, i1 false)
   %15 = load i64, ptr %node3, align 8
-  %add.ptr.i58 = getelementptr i8, ptr %3, i64 %15
-  %16 = load ptr, ptr %add.ptr.i58, align 8
+  %add.ptr.i59 = getelementptr i8, ptr %3, i64 %15
+  %16 = load ptr, ptr %add.ptr.i59, align 8
   %call9.i = call fastcc i1 @add_call(ptr noundef nonnull %walk.i, ptr noundef %16) #9
-  br i1 %call9.i, label %lor.lhs.false.i, label %if.then.i57
+  br i1 %call9.i, label %lor.lhs.false.i, label %if.then.i54
 
 lor.lhs.false.i:
   %call10.i = call fastcc i1 @add_outputs(ptr noundef nonnull %walk.i, ptr noundef nonnull %3) #9
-  br i1 %call10.i, label %if.end.i, label %if.then.i57
+  br i1 %call10.i, label %if.end.i, label %if.then.i54
 
-if.then.i57:
+if.then.i54:
   %17 = load i64, ptr @_Py_NoneStruct, align 8
   %add.i.i = add i64 %17, 1
   %cmp.i.i = icmp ult i64 %add.i.i, 2147483648
@@ -984,113 +986,113 @@ if.end.i:
   %18 = load i64, ptr %leaf_count.i, align 8
   %spec.i = getelementptr inbounds i8, ptr %add.ptr1.i, i64 168
   %19 = load i64, ptr %spec.i, align 8
-  %cmp.i83103 = icmp sgt i64 %18, 0
-  br i1 %cmp.i83103, label %for.body.i84.lr.ph, label %take.exit80
+  %cmp.i84104 = icmp sgt i64 %18, 0
+  br i1 %cmp.i84104, label %for.body.i85.lr.ph, label %take.exit81
 
-for.body.i84.lr.ph:
-  %cmp1.i85 = icmp slt i64 %19, 0
-  br label %for.body.i84
+for.body.i85.lr.ph:
+  %cmp1.i86 = icmp slt i64 %19, 0
+  br label %for.body.i85
 
-for.body.i84:
-  %k.0.i82104 = phi i64 [ 0, %for.body.i84.lr.ph ], [ %inc.i96, %incref.exit.i95 ]
-  %arrayidx.i99 = getelementptr ptr, ptr %room, i64 %k.0.i82104
-  br i1 %cmp1.i85, label %cond.end.i89, label %cond.false.i86
+for.body.i85:
+  %k.0.i83105 = phi i64 [ 0, %for.body.i85.lr.ph ], [ %inc.i97, %incref.exit.i96 ]
+  %arrayidx.i100 = getelementptr ptr, ptr %room, i64 %k.0.i83105
+  br i1 %cmp1.i86, label %cond.end.i90, label %cond.false.i87
 
-cond.false.i86:
-  %20 = load ptr, ptr %arrayidx.i99, align 8
-  %add.ptr.i.i88 = getelementptr i8, ptr %20, i64 %19
-  br label %cond.end.i89
+cond.false.i87:
+  %20 = load ptr, ptr %arrayidx.i100, align 8
+  %add.ptr.i.i89 = getelementptr i8, ptr %20, i64 %19
+  br label %cond.end.i90
 
-cond.end.i89:
-  %cond.i90.in = phi ptr [ %add.ptr.i.i88, %cond.false.i86 ], [ %arrayidx.i99, %for.body.i84 ]
-  %cond.i90 = load ptr, ptr %cond.i90.in, align 8
-  %arrayidx3.i91 = getelementptr ptr, ptr %add.ptr1.i56, i64 %k.0.i82104
-  store ptr %cond.i90, ptr %arrayidx3.i91, align 8
-  %21 = load i64, ptr %cond.i90, align 8
-  %add.i.i92 = add i64 %21, 1
-  %cmp.i.i93 = icmp ult i64 %add.i.i92, 2147483648
-  br i1 %cmp.i.i93, label %if.then.i.i97, label %if.else.i.i94
+cond.end.i90:
+  %cond.i91.in = phi ptr [ %add.ptr.i.i89, %cond.false.i87 ], [ %arrayidx.i100, %for.body.i85 ]
+  %cond.i91 = load ptr, ptr %cond.i91.in, align 8
+  %arrayidx3.i92 = getelementptr ptr, ptr %add.ptr1.i53, i64 %k.0.i83105
+  store ptr %cond.i91, ptr %arrayidx3.i92, align 8
+  %21 = load i64, ptr %cond.i91, align 8
+  %add.i.i93 = add i64 %21, 1
+  %cmp.i.i94 = icmp ult i64 %add.i.i93, 2147483648
+  br i1 %cmp.i.i94, label %if.then.i.i98, label %if.else.i.i95
 
-if.then.i.i97:
-  store i64 %add.i.i92, ptr %cond.i90, align 8
-  br label %incref.exit.i95
+if.then.i.i98:
+  store i64 %add.i.i93, ptr %cond.i91, align 8
+  br label %incref.exit.i96
 
-if.else.i.i94:
-  call void @Py_IncRef(ptr noundef nonnull %cond.i90) #7
-  br label %incref.exit.i95
+if.else.i.i95:
+  call void @Py_IncRef(ptr noundef nonnull %cond.i91) #7
+  br label %incref.exit.i96
 
-incref.exit.i95:
-  %inc.i96 = add nuw nsw i64 %k.0.i82104, 1
-  %exitcond.not = icmp eq i64 %inc.i96, %18
-  br i1 %exitcond.not, label %take.exit100, label %for.body.i84
+incref.exit.i96:
+  %inc.i97 = add nuw nsw i64 %k.0.i83105, 1
+  %exitcond.not = icmp eq i64 %inc.i97, %18
+  br i1 %exitcond.not, label %take.exit101, label %for.body.i85
 
-take.exit100:
+take.exit101:
   %22 = load i64, ptr %value, align 8
-  br i1 %cmp.i83103, label %for.body.i71.lr.ph, label %take.exit80
+  br i1 %cmp.i84104, label %for.body.i72.lr.ph, label %take.exit81
 
-for.body.i71.lr.ph:
+for.body.i72.lr.ph:
   %cmp1.i = icmp slt i64 %22, 0
-  br label %for.body.i71
+  br label %for.body.i72
 
-for.body.i71:
-  %k.0.i69106 = phi i64 [ 0, %for.body.i71.lr.ph ], [ %inc.i77, %incref.exit.i76 ]
-  %arrayidx.i79 = getelementptr ptr, ptr %room, i64 %k.0.i69106
+for.body.i72:
+  %k.0.i70107 = phi i64 [ 0, %for.body.i72.lr.ph ], [ %inc.i78, %incref.exit.i77 ]
+  %arrayidx.i80 = getelementptr ptr, ptr %room, i64 %k.0.i70107
   br i1 %cmp1.i, label %cond.end.i, label %cond.false.i
 
 cond.false.i:
-  %23 = load ptr, ptr %arrayidx.i79, align 8
+  %23 = load ptr, ptr %arrayidx.i80, align 8
   %add.ptr.i.i = getelementptr i8, ptr %23, i64 %22
   br label %cond.end.i
 
 cond.end.i:
-  %cond.i.in = phi ptr [ %add.ptr.i.i, %cond.false.i ], [ %arrayidx.i79, %for.body.i71 ]
+  %cond.i.in = phi ptr [ %add.ptr.i.i, %cond.false.i ], [ %arrayidx.i80, %for.body.i72 ]
   %cond.i = load ptr, ptr %cond.i.in, align 8
-  %arrayidx3.i72 = getelementptr ptr, ptr %room, i64 %k.0.i69106
-  store ptr %cond.i, ptr %arrayidx3.i72, align 8
+  %arrayidx3.i73 = getelementptr ptr, ptr %room, i64 %k.0.i70107
+  store ptr %cond.i, ptr %arrayidx3.i73, align 8
   %24 = load i64, ptr %cond.i, align 8
-  %add.i.i73 = add i64 %24, 1
-  %cmp.i.i74 = icmp ult i64 %add.i.i73, 2147483648
-  br i1 %cmp.i.i74, label %if.then.i.i78, label %if.else.i.i75
+  %add.i.i74 = add i64 %24, 1
+  %cmp.i.i75 = icmp ult i64 %add.i.i74, 2147483648
+  br i1 %cmp.i.i75, label %if.then.i.i79, label %if.else.i.i76
 
-if.then.i.i78:
-  store i64 %add.i.i73, ptr %cond.i, align 8
-  br label %incref.exit.i76
+if.then.i.i79:
+  store i64 %add.i.i74, ptr %cond.i, align 8
+  br label %incref.exit.i77
 
-if.else.i.i75:
+if.else.i.i76:
   call void @Py_IncRef(ptr noundef nonnull %cond.i) #7
-  br label %incref.exit.i76
+  br label %incref.exit.i77
 
-incref.exit.i76:
-  %inc.i77 = add nuw nsw i64 %k.0.i69106, 1
-  %exitcond109.not = icmp eq i64 %inc.i77, %18
-  br i1 %exitcond109.not, label %take.exit80, label %for.body.i71
+incref.exit.i77:
+  %inc.i78 = add nuw nsw i64 %k.0.i70107, 1
+  %exitcond110.not = icmp eq i64 %inc.i78, %18
+  br i1 %exitcond110.not, label %take.exit81, label %for.body.i72
 
-take.exit80:
+take.exit81:
   %25 = load i64, ptr %made_count.i, align 8
-  %cmp.i62107 = icmp sgt i64 %25, 0
-  br i1 %cmp.i62107, label %for.body.i, label %walked.exit
+  %cmp.i63108 = icmp sgt i64 %25, 0
+  br i1 %cmp.i63108, label %for.body.i, label %walked.exit
 
 for.body.i:
-  %k.0.i108 = phi i64 [ %inc.i, %incref.exit.i66 ], [ 0, %take.exit80 ]
-  %arrayidx.i = getelementptr ptr, ptr %add.ptr.i55, i64 %k.0.i108
+  %k.0.i109 = phi i64 [ %inc.i, %incref.exit.i67 ], [ 0, %take.exit81 ]
+  %arrayidx.i = getelementptr ptr, ptr %add.ptr.i52, i64 %k.0.i109
   %26 = load ptr, ptr %arrayidx.i, align 8
   %27 = load i64, ptr %26, align 8
-  %add.i.i63 = add i64 %27, 1
-  %cmp.i.i64 = icmp ult i64 %add.i.i63, 2147483648
-  br i1 %cmp.i.i64, label %if.then.i.i67, label %if.else.i.i65
+  %add.i.i64 = add i64 %27, 1
+  %cmp.i.i65 = icmp ult i64 %add.i.i64, 2147483648
+  br i1 %cmp.i.i65, label %if.then.i.i68, label %if.else.i.i66
 
-if.then.i.i67:
-  store i64 %add.i.i63, ptr %26, align 8
-  br label %incref.exit.i66
+if.then.i.i68:
+  store i64 %add.i.i64, ptr %26, align 8
+  br label %incref.exit.i67
 
-if.else.i.i65:
+if.else.i.i66:
   call void @Py_IncRef(ptr noundef nonnull %26) #7
-  br label %incref.exit.i66
+  br label %incref.exit.i67
 
-incref.exit.i66:
-  %inc.i = add nuw nsw i64 %k.0.i108, 1
-  %exitcond110.not = icmp eq i64 %inc.i, %25
-  br i1 %exitcond110.not, label %walked.exit, label %for.body.i
+incref.exit.i67:
+  %inc.i = add nuw nsw i64 %k.0.i109, 1
+  %exitcond111.not = icmp eq i64 %inc.i, %25
+  br i1 %exitcond111.not, label %walked.exit, label %for.body.i
 
 walked.exit.thread:
   call void @llvm.lifetime.end.p0(i64 88, ptr nonnull %walk.i) #8
@@ -1103,13 +1105,13 @@ walked.exit:
   %call18.i = call ptr @PyBytes_FromStringAndSize(ptr noundef nonnull %words, i64 noundef %mul17.i) #7
   store ptr %call18.i, ptr %parts.i, align 8
   %arrayinit.element.i = getelementptr inbounds i8, ptr %parts.i, i64 8
-  %call19.i = call fastcc ptr @tuple_of(ptr noundef nonnull %add.ptr1.i56, i64 noundef %18) #9
+  %call19.i = call fastcc ptr @tuple_of(ptr noundef nonnull %add.ptr1.i53, i64 noundef %18) #9
   store ptr %call19.i, ptr %arrayinit.element.i, align 8
   %arrayinit.element20.i = getelementptr inbounds i8, ptr %parts.i, i64 16
   %call21.i = call fastcc ptr @tuple_of(ptr noundef nonnull %room, i64 noundef %18) #9
   store ptr %call21.i, ptr %arrayinit.element20.i, align 8
   %arrayinit.element22.i = getelementptr inbounds i8, ptr %parts.i, i64 24
-  %call24.i = call fastcc ptr @tuple_of(ptr noundef nonnull %add.ptr.i55, i64 noundef %25) #9
+  %call24.i = call fastcc ptr @tuple_of(ptr noundef nonnull %add.ptr.i52, i64 noundef %25) #9
   store ptr %call24.i, ptr %arrayinit.element22.i, align 8
   %call25.i = call fastcc ptr @tuple_of_four(ptr noundef nonnull %parts.i) #9
   call void @llvm.lifetime.end.p0(i64 32, ptr nonnull %parts.i) #8
@@ -1120,15 +1122,15 @@ walked.exit:
 if.end23:
   %29 = load i64, ptr @_Py_NoneStruct, align 8
   %sub1.i = add i64 %29, -2
-  %cmp.i49 = icmp ult i64 %sub1.i, 2147483647
-  br i1 %cmp.i49, label %if.then.i51, label %if.else.i50
+  %cmp.i55 = icmp ult i64 %sub1.i, 2147483647
+  br i1 %cmp.i55, label %if.then.i58, label %if.else.i56
 
-if.then.i51:
+if.then.i58:
   %sub.i = add nsw i64 %29, -1
   store i64 %sub.i, ptr @_Py_NoneStruct, align 8
   br label %decref.exit
 
-if.else.i50:
+if.else.i56:
   call void @Py_DecRef(ptr noundef nonnull @_Py_NoneStruct) #7
   br label %decref.exit
 
@@ -1350,18 +1352,16 @@ walked.exit:
   ret ptr %retval.0.i
 }
 
-declare void @Py_IncRef(ptr noundef) local_unnamed_addr #2
+declare void @Py_IncRef(ptr noundef) local_unnamed_addr #3
 
-declare ptr @PyObject_Vectorcall(ptr noundef, ptr noundef, i64 noundef, ptr noundef) local_unnamed_addr #2
+declare ptr @PyObject_Vectorcall(ptr noundef, ptr noundef, i64 noundef, ptr noundef) local_unnamed_addr #3
 
-declare void @Py_DecRef(ptr noundef) local_unnamed_addr #2
-
-declare ptr @PyTuple_New(i64 noundef) local_unnamed_addr #2
+declare ptr @PyTuple_New(i64 noundef) local_unnamed_addr #3
 
 ; Function Attrs: mustprogress nocallback nofree nounwind willreturn memory(argmem: readwrite)
-declare void @llvm.memcpy.p0.p0.i64(ptr noalias nocapture writeonly, ptr noalias nocapture readonly, i64, i1 immarg) #3
+declare void @llvm.memcpy.p0.p0.i64(ptr noalias nocapture writeonly, ptr noalias nocapture readonly, i64, i1 immarg) #4
 
-declare ptr @PyDict_GetItemWithError(ptr noundef, ptr noundef) local_unnamed_addr #2
+declare ptr @PyDict_GetItemWithError(ptr noundef, ptr noundef) local_unnamed_addr #3
 
 ; Function Attrs: noinline nounwind
 define internal fastcc ptr @record(ptr nocapture noundef readonly %model, ptr nocapture noundef readonly %recipe, ptr nocapture noundef readonly %operands, i1 noundef %recording) unnamed_addr #0 {
@@ -1432,7 +1432,7 @@ cleanup23:
   ret ptr %retval.3
 }
 
-declare i32 @PyContextVar_Get(ptr noundef, ptr noundef, ptr noundef) local_unnamed_addr #2
+declare i32 @PyContextVar_Get(ptr noundef, ptr noundef, ptr noundef) local_unnamed_addr #3
 
 ; Function Attrs: noinline nounwind
 define internal fastcc ptr @arguments_of(ptr nocapture noundef readonly %model, ptr nocapture noundef readonly %call, ptr nocapture noundef readonly %operands, ptr nocapture noundef readonly %made) unnamed_addr #0 {
@@ -1667,16 +1667,16 @@ if.then.i86:
 
 if.then5.i:
   %17 = load i64, ptr %call.i85, align 8
-  %sub1.i77.i = add i64 %17, -2
-  %cmp.i78.i = icmp ult i64 %sub1.i77.i, 2147483647
-  br i1 %cmp.i78.i, label %if.then.i80.i, label %if.else.i79.i
+  %sub1.i79.i = add i64 %17, -2
+  %cmp.i80.i = icmp ult i64 %sub1.i79.i, 2147483647
+  br i1 %cmp.i80.i, label %if.then.i82.i, label %if.else.i81.i
 
-if.then.i80.i:
-  %sub.i81.i = add nsw i64 %17, -1
-  store i64 %sub.i81.i, ptr %call.i85, align 8
+if.then.i82.i:
+  %sub.i83.i = add nsw i64 %17, -1
+  store i64 %sub.i83.i, ptr %call.i85, align 8
   br label %if.end.i87
 
-if.else.i79.i:
+if.else.i81.i:
   tail call void @Py_DecRef(ptr noundef nonnull %call.i85) #7
   br label %if.end.i87
 
@@ -1924,11 +1924,11 @@ land.lhs.true:
   %add.ptr.i171 = getelementptr i8, ptr %call9, i64 %47
   %48 = load ptr, ptr %add.ptr.i171, align 8
   call void @llvm.lifetime.start.p0(i64 4, ptr nonnull %overflow.i) #8
-  %call.i83 = call i64 @PyLong_AsLongLongAndOverflow(ptr noundef %48, ptr noundef nonnull %overflow.i) #7
+  %call.i77 = call i64 @PyLong_AsLongLongAndOverflow(ptr noundef %48, ptr noundef nonnull %overflow.i) #7
   call void @llvm.lifetime.end.p0(i64 4, ptr nonnull %overflow.i) #8
   %most_waiting = getelementptr inbounds i8, ptr %model, i64 88
   %49 = load i64, ptr %most_waiting, align 8
-  %cmp27 = icmp sgt i64 %call.i83, %49
+  %cmp27 = icmp sgt i64 %call.i77, %49
   br i1 %cmp27, label %if.then28, label %if.end38
 
 if.then28:
@@ -1940,16 +1940,16 @@ if.then28:
 
 if.then33:
   %51 = load i64, ptr %call29, align 8
-  %sub1.i75 = add i64 %51, -2
-  %cmp.i76 = icmp ult i64 %sub1.i75, 2147483647
-  br i1 %cmp.i76, label %if.then.i78, label %if.else.i77
+  %sub1.i78 = add i64 %51, -2
+  %cmp.i79 = icmp ult i64 %sub1.i78, 2147483647
+  br i1 %cmp.i79, label %if.then.i81, label %if.else.i80
 
-if.then.i78:
-  %sub.i79 = add nsw i64 %51, -1
-  store i64 %sub.i79, ptr %call29, align 8
+if.then.i81:
+  %sub.i82 = add nsw i64 %51, -1
+  store i64 %sub.i82, ptr %call29, align 8
   br label %if.end38
 
-if.else.i77:
+if.else.i80:
   call void @Py_DecRef(ptr noundef nonnull %call29) #7
   br label %if.end38
 
@@ -1959,7 +1959,7 @@ if.then37:
   br label %if.end38
 
 if.end38:
-  %done.0.in178 = phi i1 [ false, %if.then37 ], [ true, %if.else.i77 ], [ true, %if.then.i78 ], [ true, %land.lhs.true ]
+  %done.0.in178 = phi i1 [ false, %if.then37 ], [ true, %if.else.i80 ], [ true, %if.then.i81 ], [ true, %land.lhs.true ]
   %52 = load i64, ptr %call9, align 8
   %sub1.i = add i64 %52, -2
   %cmp.i = icmp ult i64 %sub1.i, 2147483647
@@ -2369,11 +2369,11 @@ cleanup15:
   ret i1 %retval.3
 }
 
-declare ptr @PyType_GenericAlloc(ptr noundef, i64 noundef) local_unnamed_addr #2
+declare ptr @PyType_GenericAlloc(ptr noundef, i64 noundef) local_unnamed_addr #3
 
-declare ptr @PyLong_FromLongLong(i64 noundef) local_unnamed_addr #2
+declare ptr @PyLong_FromLongLong(i64 noundef) local_unnamed_addr #3
 
-declare ptr @PyWeakref_NewRef(ptr noundef, ptr noundef) local_unnamed_addr #2
+declare ptr @PyWeakref_NewRef(ptr noundef, ptr noundef) local_unnamed_addr #3
 
 ; Function Attrs: noinline nounwind
 define internal fastcc noundef i1 @add_user(ptr nocapture noundef readonly %model, ptr noundef %argument, ptr noundef %user) unnamed_addr #0 {
@@ -2398,21 +2398,21 @@ if.end:
   %3 = load ptr, ptr %add.ptr.i42, align 8
   store ptr %call2, ptr %add.ptr.i42, align 8
   %4 = load i64, ptr %3, align 8
-  %sub1.i33 = add i64 %4, -2
-  %cmp.i34 = icmp ult i64 %sub1.i33, 2147483647
-  br i1 %cmp.i34, label %if.then.i36, label %if.else.i35
+  %sub1.i34 = add i64 %4, -2
+  %cmp.i35 = icmp ult i64 %sub1.i34, 2147483647
+  br i1 %cmp.i35, label %if.then.i37, label %if.else.i36
 
-if.then.i36:
-  %sub.i37 = add nsw i64 %4, -1
-  store i64 %sub.i37, ptr %3, align 8
+if.then.i37:
+  %sub.i38 = add nsw i64 %4, -1
+  store i64 %sub.i38, ptr %3, align 8
   br label %if.end9
 
-if.else.i35:
+if.else.i36:
   tail call void @Py_DecRef(ptr noundef nonnull %3) #7
   br label %if.end9
 
 if.end9:
-  %users.0 = phi ptr [ %1, %entry ], [ %call2, %if.then.i36 ], [ %call2, %if.else.i35 ]
+  %users.0 = phi ptr [ %1, %entry ], [ %call2, %if.then.i37 ], [ %call2, %if.else.i36 ]
   %call10 = tail call i32 @PyList_Append(ptr noundef %users.0, ptr noundef %user) #7
   %tobool11.not = icmp eq i32 %call10, 0
   br i1 %tobool11.not, label %if.end13, label %cleanup
@@ -2453,11 +2453,11 @@ cleanup:
   ret i1 %retval.0
 }
 
-declare ptr @PyList_New(i64 noundef) local_unnamed_addr #2
+declare ptr @PyList_New(i64 noundef) local_unnamed_addr #3
 
-declare i32 @PyList_Append(ptr noundef, ptr noundef) local_unnamed_addr #2
+declare i32 @PyList_Append(ptr noundef, ptr noundef) local_unnamed_addr #3
 
-declare i32 @PyObject_IsTrue(ptr noundef) local_unnamed_addr #2
+declare i32 @PyObject_IsTrue(ptr noundef) local_unnamed_addr #3
 
 ; Function Attrs: noinline nounwind
 define internal fastcc noundef i1 @add_tensor(ptr nocapture noundef readonly %model, ptr nocapture noundef %key, ptr noundef %tensor) unnamed_addr #0 {
@@ -2757,10 +2757,7 @@ cleanup29:
   ret ptr %retval.5
 }
 
-declare i64 @PyLong_AsLongLongAndOverflow(ptr noundef, ptr noundef) local_unnamed_addr #2
-
-; Function Attrs: mustprogress nocallback nofree nounwind willreturn memory(argmem: write)
-declare void @llvm.memset.p0.i64(ptr nocapture writeonly, i8, i64, i1 immarg) #4
+declare i64 @PyLong_AsLongLongAndOverflow(ptr noundef, ptr noundef) local_unnamed_addr #3
 
 ; Function Attrs: nounwind
 define internal fastcc noundef i1 @add_call(ptr nocapture noundef %walk, ptr noundef %node) unnamed_addr #5 {
@@ -3343,7 +3340,7 @@ cleanup46:
   ret i1 %retval.3
 }
 
-declare ptr @PyBytes_FromStringAndSize(ptr noundef, i64 noundef) local_unnamed_addr #2
+declare ptr @PyBytes_FromStringAndSize(ptr noundef, i64 noundef) local_unnamed_addr #3
 
 ; Function Attrs: noinline nounwind
 define internal fastcc ptr @tuple_of(ptr nocapture noundef readonly %objects, i64 noundef %count) unnamed_addr #0 {
@@ -3626,14 +3623,16 @@ cleanup27:
   ret i1 %retval.1
 }
 
+declare void @Py_DecRef(ptr noundef) local_unnamed_addr #3
+
 ; Function Attrs: nocallback nofree nosync nounwind speculatable willreturn memory(none)
 declare i64 @llvm.smax.i64(i64, i64) #6
 
 attributes #0 = { noinline nounwind "no-builtins" }
 attributes #1 = { mustprogress nocallback nofree nosync nounwind willreturn memory(argmem: readwrite) }
-attributes #2 = { "no-builtins" }
-attributes #3 = { mustprogress nocallback nofree nounwind willreturn memory(argmem: readwrite) }
-attributes #4 = { mustprogress nocallback nofree nounwind willreturn memory(argmem: write) }
+attributes #2 = { mustprogress nocallback nofree nounwind willreturn memory(argmem: write) }
+attributes #3 = { "no-builtins" }
+attributes #4 = { mustprogress nocallback nofree nounwind willreturn memory(argmem: readwrite) }
 attributes #5 = { nounwind "no-builtins" }
 attributes #6 = { nocallback nofree nosync nounwind speculatable willreturn memory(none) }
 attributes #7 = { nobuiltin nounwind "no-builtins" }

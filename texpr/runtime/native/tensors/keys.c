@@ -19,16 +19,19 @@ INLINE PyObject *take_spec(const Model *model, PyObject *tensor) {
     return NULL;
 }
 
-/* METH_FASTCALL: a method that is `arithmetic`, a tensor, and a tensor or a float. */
+/* METH_FASTCALL: a method that is `arithmetic`, a tensor, and a tensor or a number of Python. */
 EXPORT PyObject *tx_arithmetic(PyObject *self, PyObject *const *arguments, int64_t count) {
     const Model *model = data_of_first_item(self);
     if (count != 3 || arguments[1]->ob_type != model->tensor_type)
         return none();
-    PyObject *other = arguments[2], *parts[3] = {arguments[0]};
+    PyObject *other = arguments[2], *parts[4] = {arguments[0]};
     int64_t size = 2;
-    if (other->ob_type == &PyFloat_Type) {
-        parts[size++] = &PyFloat_Type;
-        incref(&PyFloat_Type);
+    if (other->ob_type == &PyFloat_Type || other->ob_type == &PyLong_Type) {
+        parts[size++] = other->ob_type;
+        if (other->ob_type == &PyLong_Type)
+            parts[size++] = other; /* its value decides the dtype of the result */
+        for (int64_t k = 2; k < size; k++)
+            incref(parts[k]);
     } else if (other->ob_type != model->tensor_type)
         return none();
     else if (other != arguments[1])
@@ -37,8 +40,7 @@ EXPORT PyObject *tx_arithmetic(PyObject *self, PyObject *const *arguments, int64
         return PyErr_Occurred() ? NULL : none();
     parts[1] = take_spec(model, arguments[1]);
     if (!parts[1]) {
-        if (size == 3)
-            decref(parts[2]);
+        drop_all(parts + 2, size - 2);
         return PyErr_Occurred() ? NULL : none();
     }
     incref(parts[0]);
