@@ -26,6 +26,7 @@ class TensorValues(ArrayMethods, gpu.Exchanged):
     __slots__ = ()
     if TYPE_CHECKING:
         value: Any
+        spec: Any
         requires_grad: bool
         owner: Any
 
