@@ -24,6 +24,15 @@ def _fits(value: Any, t: DType) -> bool:
     return lo <= value <= hi
 
 
+def _is_place(item: Any, extent: int) -> bool:
+    """True of a number in bounds, and of a slice between numbers."""
+    if type(item) is slice:
+        return (
+            all([n is None or type(n) is int for n in (item.start, item.stop, item.step)]) and item.step != 0
+        )
+    return type(item) is int and -extent <= item < extent
+
+
 class InPlaceOperators(ArrayMethods):
     """`x[...] = v` and `x += y`."""
 
@@ -67,7 +76,7 @@ class InPlaceOperators(ArrayMethods):
             new[key] = value
             self._as_update(new)
             return
-        if self._write(key, value):
+        if self._write(key, value) or key is ... and self._take_over(value):
             return
         if needs_places(key):
             key = known_places(key)
@@ -82,25 +91,56 @@ class InPlaceOperators(ArrayMethods):
         self.node.outputs = (weakref.ref(self),)
 
     def _write(self, key: object, value: object) -> bool:
-        """Put a number at a place of a known value, in a copy: a kernel for each place would be compiled.
-        False for any other key or value.
+        """Put values that are known at places of a known value, in a copy: a kernel for each place would
+        be compiled. False for any other key or value.
         """
         items: tuple[Any, ...] = key if isinstance(key, tuple) else (key,)
         before = self.value
         if type(before) is not np.ndarray or self.requires_grad or observation.get() is not None:
             return False
-        if len(items) != before.ndim or self.dtype.as_bits:
+        if len(items) > before.ndim or not all(map(_is_place, items, before.shape)):
             return False
-        if not all([type(k) is int and -n <= k < n for k, n in zip(items, before.shape)]):
-            return False
-        kinds = (bool,) if self.dtype == BOOL else (float, int) if self.dtype.is_float else (int,)
-        if type(value) not in kinds or self.dtype.is_int and not _fits(value, self.dtype):
+        known = self._known(value)
+        if known is None:
             return False
         found: Any = before.copy()
-        found[items] = value
+        try:
+            found[items] = known
+        except ValueError:  # shapes that do not fit
+            return False
         self.detach_users()
         self.value, self.node, self.index = found, None, 0
         return True
+
+    def _take_over(self, value: Any) -> bool:
+        """Have the value of a tensor of this shape and dtype; False of any other value."""
+        if not isinstance(value, type(self)) or (value.shape, value.dtype) != (self.shape, self.dtype):
+            return False
+        new: Any = value.own()  # type: ignore[attr-defined]
+        self.detach_users()
+        self.value, self.node, self.index, self.requires_grad = (
+            new.value,
+            new.node,
+            new.index,
+            new.requires_grad,
+        )
+        self.stops, self.spec = new.stops, None
+        if self.value is None:
+            self.node.outputs += (weakref.ref(self),)
+        return True
+
+    def _known(self, value: Any) -> Any:
+        """A number that the dtype holds, or the array of a tensor of this dtype through which no gradient
+        flows, computed if it waits; None of others.
+        """
+        if isinstance(value, InPlaceOperators):
+            if value.dtype != self.dtype or value.requires_grad:
+                return None
+            array = value.realize().value
+            return array if type(array) is np.ndarray else None
+        kinds = (bool,) if self.dtype == BOOL else (float, int) if self.dtype.is_float else (int,)
+        fits = type(value) in kinds and not (self.dtype.is_int and not _fits(value, self.dtype))
+        return value if fits and not self.dtype.as_bits else None
 
     @boundary
     def __iadd__(self, other: object) -> Self:
