@@ -86,6 +86,11 @@ def as_recorded(function: Callable[..., Any], args: tuple[Any, ...], options: di
     """
     if not args or not isinstance(args[0], Recorded):
         return function(*args, **options)
-    if not options and (found := _found_recorded(function, *args)) is not None:
+    return again(function, args[0], args[1:], options)
+
+
+def again(method: Callable[..., Any], tensor: Recorded, args: tuple[Any, ...], options: dict) -> Any:
+    """The result of a method: of a call that was recorded before, if native code finds it."""
+    if not options and (found := _found_recorded(method, tensor, *args)) is not None:
         return found
-    return args[0].recorded_call(function, args[1:], options)
+    return tensor.recorded_call(method, args, options)

@@ -12,10 +12,10 @@ import numpy as np
 
 from texpr import ops
 from texpr.compiler import CompiledKernel, Op
-from texpr.graph.arrays import array_functions
+from texpr.graph.arrays import array_functions, recorded
 from texpr.graph.arrays.cotangent import check_leaf, number_of, operand_of, weighted
 from texpr.graph.arrays.promotion import is_dtype
-from texpr.graph.arrays.recording import is_recording, recording
+from texpr.graph.arrays.recording import active_capture, is_recording, recording
 from texpr.graph.capture.capture import resolve_program
 from texpr.graph.capture.symbolic import Symbolic
 from texpr.graph.capture.variable import Variable, array_of
@@ -201,6 +201,8 @@ class Tensor(TensorValues, InPlaceOperators):
             if key[1] is None:
                 return method(self)
         else:
+            if any([isinstance(x, Variable) for x in args]) and active_capture.get() is None:
+                return recorded.again(method, self, tuple([_value_of(x) for x in args]), options)
             operands = []
             key = call_key(method, self, args, options, operands)
             if key is None:
@@ -603,6 +605,11 @@ def leaf_of(variable: Variable) -> Tensor:
         found.stops, found.owner = False, variable
         found.requires_grad = wanted
     return found
+
+
+def _value_of(x: Any) -> Any:
+    """The value of a variable, anything else as it is."""
+    return leaf_of(x) if isinstance(x, Variable) else x
 
 
 def _argument(program: Program, name: str, dtype: DType, value: object) -> Tensor:

@@ -15,10 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from texpr.graph.arrays.recording import active_capture
 from texpr.graph.capture.capture import bind_call
-from texpr.graph.capture.protocol import Evaluation
-from texpr.graph.capture.variable import Variable
 from texpr.ir.dtypes import DType
 from texpr.ir.shapes import Shape, caller_shape
 from texpr.ir.tensor import Program
@@ -191,17 +188,11 @@ def call_key(
     a device, on other types.
 
     Args:
-        operands: the tensors among the arguments are appended, the tensor itself first; of variables
-            those that stand for their values.
+        operands: the tensors among the arguments are appended, the tensor itself first.
     """
     kind, key = type(tensor), [method, *options]
     for x in (tensor, *args, *options.values()):
         t = type(x)
-        if t is not kind and t not in _STATIC and isinstance(x, Variable):
-            if active_capture.get() is not None:
-                return None
-            x = Evaluation.leaf_of(x)
-            t = type(x)
         if t is kind:
             spec = x.spec or x.own_spec()
             if spec is None:

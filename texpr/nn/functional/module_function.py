@@ -80,6 +80,16 @@ class ModuleFunction:
         ]
         return inspect.Signature(sorted(plain, key=lambda p: p.kind is p.KEYWORD_ONLY))
 
+    @once
+    def _names(self) -> tuple[frozenset[str], tuple[str, ...], frozenset[str]]:
+        """The arguments by name, those by position, and those without a default."""
+        found = self.__signature__.parameters.values()
+        return (
+            frozenset(p.name for p in found if p.kind is not p.POSITIONAL_ONLY),
+            tuple(p.name for p in found if p.kind is not p.KEYWORD_ONLY),
+            frozenset(p.name for p in found if p.default is p.empty),
+        )
+
     @overload
     def __call__(self, input: Tensor, /, *args: Any, **settings: Any) -> Tensor: ...
     @overload
@@ -105,7 +115,13 @@ class ModuleFunction:
         Raises:
             CallError: they do not fit.
         """
-        try:
+        names, positional, needed = self._names
+        found = dict(zip(positional, args))
+        if len(args) == len(found) and found.keys().isdisjoint(settings) and names.issuperset(settings):
+            found |= settings
+            if needed <= found.keys():
+                return found
+        try:  # for the message
             return dict(self.__signature__.bind(*args, **settings).arguments)
         except TypeError as error:
             shown = ", ".join(map(str, self.__signature__.parameters.values()))
