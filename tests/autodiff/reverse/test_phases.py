@@ -8,7 +8,8 @@ import pytest
 from tests.autodiff import operators
 from tests.autodiff.checking import check_gradient
 from texpr.autodiff import grad
-from texpr.ir.expr import Mod
+from texpr.ir.build import integer
+from texpr.ir.expr import Mod, Reduce
 from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import walk
 from texpr.lang import elaborate, parse
@@ -66,3 +67,13 @@ def test_no_remainders_are_left_and_nothing_is_multiplied_in_vain():
 def test_elements_without_sums_stay_together():
     program = elaborate(parse("op f(X: f64[N]) -> Y: f64[N // 3] { Y[i] = X[3*i + 1] }").ops["f"], {}, {})
     assert len(equations(check_gradient(program, np.arange(8.0)), "dX")) == 1
+
+
+@pytest.mark.parametrize(("size", "step", "terms"), [(16, 16, 1), (16, 10, 2), (9, 10, 1)])
+def test_windows_are_summed_over_those_that_hold_an_element(size: int, step: int, terms: int):
+    windows = (170 - size) // step + 1
+    text = f"op f(X: f64[170]) -> Y: f64[{windows}, {size}] {{ Y[i, j] = X[{step}*i + j] }}"
+    gradient = check_gradient(elaborate(parse(text).ops["f"], {}, {}), np.ones(170))
+    sums = [n for n in walk(equations(gradient, "dX")[0].value) if isinstance(n, Reduce)]
+    assert [integer(a.hi) for n in sums for a in n.axes] == ([terms] if terms > 1 else [])
+    check_program(gradient)

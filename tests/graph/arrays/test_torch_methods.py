@@ -303,6 +303,11 @@ def test_windows_overlap_in_gradients():
     assert x.grad.tolist() == [1, 2, 3, 2, 1]
 
 
+def test_windows_are_read_without_places():
+    plan = tx.jit(lambda x: x.unfold(1, 400, 160)).plan(tx.tensor(np.ones((2, 2000), "f4")))
+    assert len(plan.program.inputs) == 1
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     {

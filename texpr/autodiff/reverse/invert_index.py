@@ -4,7 +4,8 @@ The equalities `e_d(v) == y_d` are solved one dimension after the other, each fo
 
 * `v + rest` gives `v := y - rest`.
 * `c*v + w + rest` gives `w := c*k + n % c` and `v := n // c - k` with n = y - rest and a new binder
-  k: every c-th value of w fits. Where w has only c values, k is 0.
+  k: every c-th value of w fits. Where w has only c values, k is 0. Of the equation's own variables
+  only where k has few values.
 * `c*v + rest` gives `v := (y - rest) // c` where `(y - rest) % c == 0`.
 * `e // c` is y for `e == c*y + d` with a new binder d in 0..c; `v % c` is y for `v == c*k + y` with
   a new binder k.
@@ -23,6 +24,8 @@ from texpr.ir.affine import Linear, linear
 from texpr.ir.expr import Add, Axis, Expr, FloorDiv, Mod, Mul, Sub, Var, index
 from texpr.ir.traverse import free_variables, substitute
 
+OVERLAP = 8
+"""Windows hold an element in a sum of their own where there are so many times as many of them."""
 SHORT = 16
 """An axis known to have at most so many values is better summed over than solved for."""
 
@@ -165,7 +168,7 @@ class _Solver:
         if not unknown:
             self.conditions.append(self._equality(form))
             return keep is None
-        var = unknown[0]
+        var = next((v for v in unknown if self._window(form, v) is not None), unknown[0])
         factor = form.coefficient(var)
         rest = form.without(var).expr()
         self._bind(var, abs(factor), linear(Sub(index(0), rest) if factor > 0 else rest))
@@ -202,13 +205,31 @@ class _Solver:
         self._set(var, build.sub(build.floordiv(numerator, index(factor)), rounds))
         self._set(step, build.add(build.add(build.mul(rounds, index(factor)), remainder), lo))
 
+    def _window(self, form: Linear, start: Var) -> Var | None:
+        """The places in windows that begin every few elements, if far fewer windows hold an element than
+        there are windows, or places in one.
+        """
+        stride, windows = form.coefficient(start), self._extent(start)
+        for t, c in form.terms:
+            if (
+                abs(c) == 1
+                and c * stride > 1
+                and isinstance(t, Var)
+                and t in self.axes
+                and t not in self.inner
+            ):
+                places = self._extent(t)
+                if places and windows and OVERLAP * places <= abs(stride) * min(places, windows):
+                    return t
+        return None
+
     def _step(self, factor: int, rest: Linear) -> Var | None:
         """A binder subtracted in `rest` whose range is known: of every `factor` values one fits."""
         for t, c in rest.terms:
             if (
                 c == -1
                 and isinstance(t, Var)
-                and t in self.inner
+                and (t in self.inner or self._extent(t) is not None)
                 and t in self.axes
                 and not self._uses_axes(self.axes[t].lo)
             ):

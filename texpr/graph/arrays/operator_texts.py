@@ -157,6 +157,14 @@ def taken(
     )
 
 
+def windows(shape: Shape, axis: int, size: int, step: int, t: DType) -> Op:
+    """Y = windows of X along an axis, of so many elements and `step` apart, as its last axis."""
+    at, result = [f"i{k}" for k in range(len(shape))], [*shape, size]
+    result[axis] = (shape[axis] - size) // step + 1
+    at[axis] = f"{step}*{at[axis]} + i{len(shape)}"
+    return taken(shape, at, tuple(result), t)
+
+
 def put(shape: Shape, condition: str, at: Sequence[str], values: Shape, t: DType) -> Op:
     """Y = U at these indices where the condition holds, over axes `i0`, `i1`, ... of X; X
     elsewhere.

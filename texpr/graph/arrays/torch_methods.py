@@ -8,7 +8,8 @@ from typing import Any, Self, TypeVar
 import numpy as np
 
 from texpr import ops
-from texpr.graph.arrays import array_functions, binary, rearranging, statistics
+from texpr.compiler import Op
+from texpr.graph.arrays import array_functions, binary, operator_texts, rearranging, statistics
 from texpr.graph.arrays.array_functions import axes_of
 from texpr.graph.arrays.recorded import Recorded, recorded
 from texpr.graph.arrays.size import Size
@@ -564,9 +565,8 @@ class TorchMethods(TorchDtypes, Recorded):
                 code="arguments",
                 help="1 <= size <= the axis, and 1 <= step",
             )
-        starts = np.arange(0, self.shape[place] - size + 1, step)
-        windows = rearranging.take(self, starts[:, None] + np.arange(size), place)
-        return windows.movedim(place + 1, -1)
+        windows: Op = operator_texts.windows(self.shape, place, size, step, self.dtype)
+        return windows(self)  # type: ignore[return-value]
 
     @recorded
     def scatter(self: Array, dim: Any, index: Any, src: Any) -> Array:
