@@ -95,3 +95,14 @@ def test_a_roll_is_two_copies(by: int):
     assert f'peel("Y.i", {max(by, 0)}, {max(-by, 0)})' in s.script()
     x = np.arange(1000, dtype="f4")
     np.testing.assert_array_equal(s.compile()(x), np.roll(x, by))
+
+
+def test_a_reflected_edge_is_apart():
+    operator = tx.op("""op pad(X: f32[N]) -> Y: f32[N + 5] require N >= 50 {
+      Y[i] = X[N - 1 - abs(N - 1 - abs(i - 2))]
+    }""")
+    s = tx.schedule(operator, N=1000).auto("x86-64-v4")
+    assert 'peel("Y.i", 2, 3)' in s.script() and s.certificate()
+    assert not any("vgather" in line for n in inner_loops(s.compile("x86-64-v4").asm) for line in n)
+    x = np.arange(1000, dtype="f4")
+    np.testing.assert_array_equal(s.compile()(x), np.pad(x, (2, 3), mode="reflect"))

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import texpr as tx
-from texpr.ir.affine import Linear
-from texpr.ir.expr import FloorDiv, Mod, Var, index
+from texpr.ir.affine import Linear, linear
+from texpr.ir.expr import Call, FloorDiv, Mod, Sub, Var, index
 from texpr.ir.printing.expr import show
 from texpr.ir.printing.loop import show_kernel
 from texpr.ir.shapes import evaluate_size
@@ -38,6 +38,23 @@ def test_a_place_in_a_tile_needs_no_division(quotient: bool, expected: str):
     e = (FloorDiv if quotient else Mod)(Linear(((x, 4), (y, 1)), 9).expr(), index(4))
     assert show(decide(e, {x: index(10), y: index(3)})) == expected
     assert equal(decide(e, {x: index(10), y: index(4)}), e)
+
+
+@given(small, small, small, st.integers(1, 6), st.integers(1, 6))
+def test_magnitudes_by_enumeration(a: int, b: int, constant: int, m: int, n: int):
+    x, y = Var("x"), Var("y")
+    form = Linear(((x, a), (y, b)), constant).expr()
+    e = Call("abs", (Sub(index(4), Call("abs", (form,))),))
+    decided = decide(e, {x: index(m), y: index(n)})
+    for at in product(range(m), range(n)):
+        values = dict(zip((x, y), at))
+        assert evaluate_size(decided, values) == evaluate_size(e, values), show(decided)
+
+
+def test_a_reflection_between_the_edges_stays_where_it_is():
+    x = Var("x")
+    e = Sub(index(8), Call("abs", (Sub(index(8), Call("abs", (x,))),)))
+    assert show(linear(decide(e, {x: index(9)})).expr()) == "x"
 
 
 def test_a_layout_may_come_before_its_loops_are_cut():

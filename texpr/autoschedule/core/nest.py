@@ -12,7 +12,7 @@ from texpr.autoschedule.core.handles import LoopHandle
 from texpr.ir.affine import linear
 from texpr.ir.build import integer, sub
 from texpr.ir.dtypes import I64
-from texpr.ir.expr import Compare, Expr, Max, Min, Node, Read, Tensor, Var, index
+from texpr.ir.expr import Call, Compare, Expr, Max, Min, Node, Read, Tensor, Var, index
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.loop_kind import SERIAL
 from texpr.ir.printing.expr import show
@@ -267,4 +267,16 @@ def _nonnegative(node: Node) -> list[Expr]:
             return [sub(sub(a, b), index(int(op == ">")))]
         case Max(low, Min(e, high)) if node.dtype == I64:
             return [sub(e, low), sub(high, e)]
+        case Call("abs", (e,)) if e.dtype == I64:
+            return _signed(e)
     return []
+
+
+def _signed(e: Expr) -> list[Expr]:
+    """An expression with either sign of the magnitudes in it."""
+    form = linear(e)
+    inside = next((t for t, _ in form.terms if isinstance(t, Call) and t.function == "abs"), None)
+    if inside is None:
+        return [e]
+    rest, c = form.without(inside), form.coefficient(inside)  # type: ignore[arg-type]
+    return [s for sign in (c, -c) for s in _signed(rest.plus(linear(inside.args[0]), sign).expr())]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 from texpr.ir.affine import Linear, is_in_order, linear
-from texpr.ir.build import FALSE, FOLDED, TRUE, conjuncts, fold, integer
+from texpr.ir.build import FALSE, FOLDED, TRUE, conjuncts, fold, integer, sub
 from texpr.ir.dtypes import I64
-from texpr.ir.expr import Add, Compare, Const, Expr, FloorDiv, Max, Min, Mod, Node, Read, Sub, Var
+from texpr.ir.expr import Add, Call, Compare, Const, Expr, FloorDiv, Max, Min, Mod, Node, Read, Sub, Var, index
 from texpr.ir.index.overflow import is_wild
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import children, equal, rewrite, walk, with_children
@@ -73,7 +73,7 @@ def decide(e: Expr, ranges: dict[Var, Expr]) -> Expr:
     """
 
     def rule(node: Node) -> Node | None:
-        if isinstance(node, _DECIDED) and node.lhs.dtype == I64:
+        if isinstance(node, _DECIDED) and _first_operand(node).dtype == I64:
             found = _decided(node, ranges)
             # What differences and quotients say of numbers is not so where arithmetic wraps.
             return fold(node) if found is None or found is node or is_wild(node) else found
@@ -94,8 +94,12 @@ def _may_change(node: Node) -> bool:
     return kind in _CHANGED and (kind in _DECIDED or fold(node) is not None)
 
 
-_DECIDED = (Compare, Max, Min, FloorDiv, Mod)
-_CHANGED = FOLDED | {Read}
+_DECIDED = (Compare, Max, Min, FloorDiv, Mod, Call)
+_CHANGED = FOLDED | {Call, Read}
+
+
+def _first_operand(node: Expr) -> Expr:
+    return node.args[0] if isinstance(node, Call) else node.lhs  # type: ignore[attr-defined]
 
 
 def _decided(node: Expr, ranges: dict[Var, Expr]) -> Expr | None:
@@ -109,6 +113,9 @@ def _decided(node: Expr, ranges: dict[Var, Expr]) -> Expr | None:
             larger, smaller = (a, b) if isinstance(node, Max) else (b, a)
             sign = sign_of(Sub(a, b), ranges)
             return node if sign is None else larger if sign else smaller
+        case Call("abs", (a,)):
+            sign = sign_of(a, ranges)
+            return node if sign is None else a if sign else sub(index(0), a)
         case FloorDiv(a, Const(int(n))) | Mod(a, Const(int(n))) if n > 0:
             found = divided(a, n, ranges)[0 if isinstance(node, FloorDiv) else 1]
             return node if equal(found, node) else found
