@@ -48,7 +48,7 @@ def test_extremes_beside_a_number(which, dtype, number, call):
             assert same(op(given), tx.interpret(op, given))
 
 
-@pytest.mark.parametrize("terms", [1, 15, 16, 64, 100, 333, 1024])
+@pytest.mark.parametrize("terms", [1, 3, 7, 10, 15, 16, 20, 33, 64, 100, 333, 1024])
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 @pytest.mark.parametrize("which", ["max", "min"])
 def test_extremes_of_rows(which, dtype, terms):
@@ -94,12 +94,23 @@ def test_extremes_of_many_are_two_instructions_each():
     }, main
 
 
-def test_an_extreme_is_few_instructions():
+@pytest.mark.parametrize(("lanes", "kind"), [(1, "ss"), (4, "ps"), (8, "ps"), (16, "ps")])
+def test_an_extreme_is_few_instructions(lanes: int, kind: str):
     op = tx.op("op f(A: f32[N], B: f32[N]) -> Y: f32[N] { Y[i] = max(A[i], B[i]) }")
-    asm = tx.schedule(op, N=16).vectorize("i").compile("x86-64-v4").asm
+    s = tx.schedule(op, N=lanes)
+    asm = (s.vectorize("i") if lanes > 1 else s).compile("x86-64-v4").asm
     body = re.search(r"texpr_f:(.*?)retq", asm, re.S)
-    assert body and "vrangeps" in body[1]
-    assert re.findall(r"vcmp\w+|vadd\w+|vmax\w+|vblend\w+|vmov[ad]\w+", body[1]) == ["vcmpunordps", "vaddps"]
+    assert body and f"vrange{kind}" in body[1]
+    found = re.findall(r"vcmp\w+|vadd\w+|vmax\w+|vblend\w+|vmov[ad]\w+", body[1])
+    assert sorted(found) == [f"vadd{kind}", f"vcmpunord{kind}"]
+
+
+def test_the_extreme_of_a_short_row_asks_once_for_nan():
+    op = tx.op("op f(X: f32[M, N]) -> Y: f32[M] require N >= 1 { Y[i] = max(j: X[i, j]) }")
+    asm = tx.schedule(op, M=100, N=8).auto("x86-64-v4").compile("x86-64-v4").asm
+    (main,) = (n for n in inner_loops(asm) if any("vrangeps" in line for line in n))
+    count = {n: sum(n in line for line in main) for n in ("vrangeps", "vaddps", "vmax")}
+    assert count == {"vrangeps": 4, "vaddps": 1, "vmax": 0}, "one beside the start, three of eight lanes"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,22 @@ from functools import lru_cache
 from texpr.ir.affine import Linear, is_in_order, linear
 from texpr.ir.build import FALSE, FOLDED, TRUE, conjuncts, fold, integer, sub
 from texpr.ir.dtypes import I64
-from texpr.ir.expr import Add, Call, Compare, Const, Expr, FloorDiv, Max, Min, Mod, Node, Read, Sub, Var, index
+from texpr.ir.expr import (
+    Add,
+    Call,
+    Compare,
+    Const,
+    Expr,
+    FloorDiv,
+    Max,
+    Min,
+    Mod,
+    Node,
+    Read,
+    Sub,
+    Var,
+    index,
+)
 from texpr.ir.index.overflow import is_wild
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import children, equal, rewrite, walk, with_children

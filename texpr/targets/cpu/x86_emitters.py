@@ -11,8 +11,9 @@ from texpr.ir.dtypes import BOOL, F32, F64, I32, DType
 from texpr.ir.expr import Call, Const, Max, Min, Tensor
 from texpr.ir.loop import Kernel, Store
 from texpr.targets.emit.float_conversion import saturated
-from texpr.targets.emit.function import Value, constant, memory_type, vector_type
+from texpr.targets.emit.function import Value, constant, lanes_suffix, memory_type, vector_type
 from texpr.targets.emit.pass_selection import becomes_registers
+from texpr.targets.emit.scalar_arithmetic import neutral
 from texpr.targets.emit.statements import Emitter
 
 ACCUMULATORS = 28
@@ -154,7 +155,7 @@ class Avx512Emitter(Emitter):
     def extreme(self, which: str, a: Value, b: Value) -> Value:
         """The extreme by one instruction that orders zeros, and one sum for a NaN; LLVM takes six."""
         a, b = self._unify_lanes(a, b)
-        if not self._is_register(a) or "splat" in a.text + b.text:
+        if not self._has_ranges(a) or not a.text.startswith("%") or not b.text.startswith("%"):
             return super().extreme(which, a, b)
         ranged = self.extreme_of_numbers(which, a, b)
         unordered = self._pure(f"fcmp uno {a}, {b.text}", BOOL, a.lanes)
@@ -164,19 +165,58 @@ class Avx512Emitter(Emitter):
         """The extreme of registers of numbers, -0 below +0; of NaN and a number it may be
         either.
         """
-        return self._masked("range", a, str(a), str(b), f"i32 {5 if which == 'max' else 4}")
+        choice = f"i32 {5 if which == 'max' else 4}"
+        if self._is_register(a):
+            return self._masked("range", a, str(a), str(b), choice)
+        letter = "s" if a.dtype == F32 else "d"
+        name, count = "llvm.x86.avx512.mask.range", a.lanes or 128 // a.dtype.bits
+        t = f"<{count} x {Value('', a.dtype).type}>"
+        zeros = f"{t} zeroinitializer"
+        if a.lanes:
+            kind, last = f"p{letter}.{a.lanes * a.dtype.bits}", (choice, zeros, "i8 -1")
+            return Value(self.intrinsic(f"{name}.{kind}", t, str(a), str(b), *last), a.dtype, count)
+        first = [f"{t} {self.function.pure(f'insertelement {t} poison, {v}, i64 0')}" for v in (a, b)]
+        text = self.intrinsic(f"{name}.s{letter}", t, *first, zeros, "i8 -1", choice, "i32 4")
+        return self._pure(f"extractelement {t} {text}, i64 0", a.dtype, 0)
 
     def reduce_lanes(self, update: str, a: Value) -> Value:
-        if update not in ("max", "min") or self.mask is not None or not self._is_register(a):
+        """Extremes of lanes as those of whole registers: lanes that are missing repeat others. One
+        comparison of all says if one is NaN.
+        """
+        if update not in ("max", "min") or a.dtype not in (F32, F64):
             return super().reduce_lanes(update, a)
-        d = a.lanes // 2
-        while d:
-            picks = ", ".join(f"i32 {(k + d) % a.lanes}" for k in range(a.lanes))
-            other = self._pure(
-                f"shufflevector {a}, {a.type} poison, <{a.lanes} x i32> <{picks}>", a.dtype, a.lanes
-            )
-            a, d = self.extreme(update, a, other), d // 2
-        return self._pure(f"extractelement {a}, i64 0", a.dtype, 0)
+        a = self.broadcast(a, self.lanes)
+        if self.mask is not None:
+            a = self.select(self.mask, a, constant(neutral(update, a.dtype), a.dtype, a.lanes))
+        register, lanes = 512 // a.dtype.bits, a.lanes
+        parts = [
+            self._picked(a, [(k + n % lanes) % lanes for n in range(register)])
+            for k in range(0, lanes, register)
+        ]
+        found = parts[0]
+        for part in parts[1:]:
+            found = self.extreme_of_numbers(update, found, part)
+        distance = min(register, 1 << (lanes - 1).bit_length()) // 2
+        while distance:
+            turned = self._picked(found, [(k + distance) % register for k in range(register)])
+            found, distance = self.extreme_of_numbers(update, found, turned), distance // 2
+        first = self._pure(f"extractelement {found}, i64 0", a.dtype, 0)
+        nans = self._pure(f"fcmp uno {a}, {a.text}", BOOL, lanes)
+        some = self.intrinsic(f"llvm.vector.reduce.or.{lanes_suffix(lanes)}i1", "i1", str(nans))
+        return self.select(Value(some, BOOL), constant(float("nan"), a.dtype), first)
+
+    def _picked(self, a: Value, lanes: list[int]) -> Value:
+        """A register of some lanes of a value."""
+        if lanes == list(range(a.lanes)):
+            return a
+        picks = ", ".join(f"i32 {k}" for k in lanes)
+        text = f"shufflevector {a}, {a.type} poison, <{len(lanes)} x i32> <{picks}>"
+        return self._pure(text, a.dtype, len(lanes))
+
+    @staticmethod
+    def _has_ranges(a: Value) -> bool:
+        """True if an instruction gives the extreme of both values, or of registers of them."""
+        return a.dtype in (F32, F64) and a.lanes * a.dtype.bits in (0, 128, 256, 512)
 
     @staticmethod
     def _is_register(a: Value) -> bool:
