@@ -333,3 +333,12 @@ def _look(
         np.testing.assert_allclose(tensors[k].numpy(), expected[k])
     except Exception as error:
         failures.append(error)
+
+
+def test_results_of_methods_of_parameters_are_apart():
+    """Also where a method gives its tensor itself."""
+    p = nn.Parameter(np.ones((2, 2), "f4"))
+    with tx.no_grad():
+        for same in (p.contiguous(), p.reshape(2, 2), p.T, p.to("f32"), p.clone(), p.flatten(), p.clip()):
+            same[...] = tx.zeros(same.shape)
+            assert p.numpy().all() and (p * 1).numpy().all()

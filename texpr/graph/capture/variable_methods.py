@@ -12,7 +12,7 @@ from texpr.graph.arrays.methods import ArrayMethods, ArrayOperators
 from texpr.graph.arrays.recording import active_capture, is_recording
 from texpr.graph.arrays.sorting_methods import SortingMethods
 from texpr.graph.arrays.torch_methods import TorchDtypes, TorchMethods
-from texpr.graph.capture.protocol import VariableLike, value_of
+from texpr.graph.capture.protocol import Evaluation, VariableLike, value_of
 from texpr.support.elsewhere import TENSOR
 from texpr.support.errors import CallError
 from texpr.support.suggest import suggests
@@ -42,11 +42,19 @@ def assigned(variable: VariableLike, value: Any) -> VariableLike:
     return variable
 
 
+def _operand(variable: VariableLike) -> Any:
+    """The value of a variable for methods that give other tensors: without a copy."""
+    capture = active_capture.get()
+    return Evaluation.leaf_of(variable) if capture is None else capture.latest(variable)
+
+
 def _delegated(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     @boundary
     @wraps(method)
     def found(self: VariableLike, *arguments: object, **options: object) -> Any:
-        return getattr(value_of(self), name)(*arguments, **options)
+        value = _operand(self)
+        result = getattr(value, name)(*arguments, **options)
+        return value.own() if result is value else result  # nobody is to change a leaf
 
     return found
 
@@ -81,12 +89,12 @@ class VariableMethods(InPlaceMethods):
     @property
     def T(self) -> Any:  # noqa: N802
         """All axes in the opposite order."""
-        return value_of(self).T  # type: ignore[arg-type]
+        return _operand(self).T  # type: ignore[arg-type]
 
     @property
     def mT(self) -> Any:  # noqa: N802
         """The last two axes exchanged."""
-        return value_of(self).mT  # type: ignore[arg-type]
+        return _operand(self).mT  # type: ignore[arg-type]
 
     @property
     def nbytes(self) -> int:
