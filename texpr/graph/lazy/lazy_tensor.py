@@ -517,17 +517,21 @@ def apply_program(
                 # where it is; else it would be computed where this is. Values of data alone are
                 # checked on a device
                 a.realize()
-    return _record_call(program, arguments, specs, cache, device)
+    return record_call(program, arguments, specs, cache, device)
 
 
-def _record_call(
+def record_call(
     program: Program,
     arguments: tuple[Tensor, ...],
     specs: Sequence[Spec],
     cache: ComputationCache | None = None,
     device: str = gpu.HOST,
 ) -> tuple[Tensor, ...]:
-    """Make the node of a call; its results, of these shapes and dtypes."""
+    """Make the node of a call; its results, of these shapes and dtypes.
+
+    Args:
+        cache: as for `apply_program`.
+    """
     node = Node(program, arguments, cache, device)
     if len(specs) == 1:  # found where it is an argument
         spec = specs[0]
@@ -580,12 +584,12 @@ def _record(recipe: Recipe, operands: Sequence[Any]) -> Any:
         install()
     call = recipe[0]
     if call.order is not None and len(recipe) == 1:  # as of most methods
-        results = _record_call(call.program, tuple([operands[k] for k in call.order]), call.results)
+        results = record_call(call.program, tuple([operands[k] for k in call.order]), call.results)
         return results[0] if len(results) == 1 else results
     made: list[Sequence[Tensor]] = []
     for call in recipe:
         arguments = call.arguments(operands, made, of_number)
-        made.append(_record_call(call.program, tuple(arguments), call.results))
+        made.append(record_call(call.program, tuple(arguments), call.results))
     return made[-1][0] if len(made[-1]) == 1 else made[-1]
 
 

@@ -17,8 +17,9 @@ from texpr.graph.capture.variable import layout_of
 from texpr.graph.lazy import Tensor
 from texpr.graph.lazy.computation_cache import ComputationCache, cache_of_program
 from texpr.graph.lazy.devices import common_device
-from texpr.graph.lazy.lazy_tensor import apply_program, leaf_of
+from texpr.graph.lazy.lazy_tensor import apply_program, leaf_of, record_call
 from texpr.graph.lazy.making import tensor
+from texpr.graph.lazy.recipes import Spec, result_specs
 from texpr.ir.dtypes import DType
 from texpr.ir.tensor import Program
 from texpr.nn.core import pytree
@@ -39,6 +40,7 @@ class CapturedCall:
         nesting: how its results are nested.
         updates: variables whose next values are the last outputs.
         cache: of the program, which is the same for modules whose programs are equal.
+        results: shapes and dtypes of what the program gives.
     """
 
     cache: ComputationCache
@@ -47,6 +49,7 @@ class CapturedCall:
     """By device: they are copied there once."""
     nesting: pytree.Skeleton
     updates: tuple[Variable, ...]
+    results: tuple[Spec, ...]
 
     @staticmethod
     def of(module: ModuleLike, tensors: Sequence[Tensor], nesting: pytree.Skeleton) -> CapturedCall:
@@ -74,8 +77,19 @@ class CapturedCall:
         constants = tuple(Tensor(a.shape, t.dtype, a) for t, a in capture.constants.items())
         weight = sum(layout_of(v).nbytes for v in capture.variables)
         cache = cache_of_program(capture.differentiable(distinct), weight)
+        assert cache.program is not None
+        shapes = (
+            *(t.shape for t in tensors),
+            *(v.shape for v in capture.variables),
+            *(c.shape for c in constants),
+        )
         return CapturedCall(
-            cache, tuple(capture.variables), {HOST: constants}, pytree.skeleton(outputs), tuple(updates)
+            cache,
+            tuple(capture.variables),
+            {HOST: constants},
+            pytree.skeleton(outputs),
+            tuple(updates),
+            result_specs(cache.program, shapes),
         )
 
     @property
@@ -86,13 +100,17 @@ class CapturedCall:
         assert self.cache.program is not None
         return self.cache.program
 
-    def __call__(self, tensors: Sequence[Tensor]) -> Any:
-        """The results, nested as the module gives them."""
-        given = (*tensors, *map(leaf_of, self.variables))
+    def _recorded(self, given: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        if all([t.spec or t.own_spec() for t in given]):  # on the host
+            return record_call(self.program, (*given, *self.constants[HOST]), self.results, self.cache)
         device = common_device(self.program.name, given)
         if device not in self.constants:
             self.constants[device] = tuple(c.to(device) for c in self.constants[HOST])
-        found = apply_program(self.program, (*given, *self.constants[device]), self.cache)
+        return apply_program(self.program, (*given, *self.constants[device]), self.cache)
+
+    def __call__(self, tensors: Sequence[Tensor]) -> Any:
+        """The results, nested as the module gives them."""
+        found = self._recorded((*tensors, *map(leaf_of, self.variables)))
         if self.nesting == _ALONE and not self.updates:
             return found[0]
         count = len(found) - len(self.updates)
