@@ -1,4 +1,4 @@
-"""Lanes that are every second, third or fourth element of memory, or that share elements, come
+"""Lanes that are a few elements of memory apart, or that share elements, come
 from runs of memory.
 """
 
@@ -39,7 +39,7 @@ def test_picked_lanes(t: str, n: int):
     "target", ["native", "x86-64-v3", "x86-64"]
 )  # whose schedules have vectors of other lengths
 @pytest.mark.parametrize("t", ["f32", "f64", "i16", "u8", "bool"])
-@pytest.mark.parametrize("step", [2, 3, 4])
+@pytest.mark.parametrize("step", [2, 3, 4, 5, 7])
 @pytest.mark.parametrize("m", [1, 5, 16, 67])
 def test_lanes_that_lie_apart(target: str, t: str, step: int, m: int):
     """With conditions and at the end of a row as well, and nothing behind the last element is
@@ -80,3 +80,12 @@ def test_no_gathers_are_left():
         "op p(X: f32[16, 32]) -> Y: f32[8, 16] { Y[i, j] = max(r in 0..2, q in 0..2: X[2*i + r, 2*j + q]) }"
     )
     assert "gather" not in tx.schedule(pooled).auto().compile("x86-64-v4").llvm
+
+
+@pytest.mark.parametrize("length", [5, 7])
+def test_short_rows_are_read_by_whole_vectors(length: int):
+    largest = tx.op("op f(X: f32[N, M]) -> Y: f32[N] require M >= 1 { Y[i] = max(j: X[i, j]) }")
+    s = tx.schedule(largest, N=1024, M=length).auto("x86-64-v4")
+    assert "gather" not in s.compile("x86-64-v4").llvm and "rfactor" not in s.script()
+    x = RANDOM.normal(size=(1024, length)).astype("f4")
+    np.testing.assert_array_equal(s.compile()(x), x.max(1))

@@ -10,13 +10,18 @@ from texpr.ir.expr import Expr, FloorDiv, Tensor, Var
 from texpr.targets.emit.function import memory_type, vector_type
 from texpr.targets.emit.loads import Loads
 
+WIDE = 16
+"""Lanes for which runs and shuffles cost less than a gather where elements are up to 7 apart; with fewer
+lanes up to 4.
+"""
+
 
 class StridedLoads(Loads):
-    """Adds loads that take every second, third or fourth element."""
+    """Adds loads that take every second element, or every third and so on."""
 
     def _strided_load(self, tensor: Tensor, indices: tuple[Expr, ...]) -> str | None:
-        """Lanes that are every second, third or fourth element of memory, or some lanes each the
-        same element, from runs of memory; None for others.
+        """Lanes that are a few elements of memory apart, or some lanes each the same element, from runs
+        of memory; None for others.
 
         Nothing is read but what lies between the first and the last element wanted.
         """
@@ -25,7 +30,7 @@ class StridedLoads(Loads):
         if len(varying) != 1:
             return None
         match varying[0]:
-            case (Var(), 2 | 3 | 4 as step) if lanes % step == 0 or step == 3 <= lanes:
+            case (Var(), int(step)) if 2 <= step <= min(lanes, 7 if lanes >= WIDE else 4):
                 return self._load_strided_runs(tensor, flat.without(self.lane), step)  # type: ignore[arg-type]
             case (FloorDiv(dividend, divisor) as term, 1):
                 above, d = linear(dividend), integer(divisor) or 0

@@ -101,7 +101,7 @@ def test_rows_of_a_packed_operand_are_one_tile():
 COLORS = "op colors(X: f32[N, C]) -> Y: f32[N] { Y[n] = sum(c: exp(X[n, c])) }"
 
 
-@pytest.mark.parametrize("channels", (3, 4))
+@pytest.mark.parametrize("channels", (3, 4, 5, 7))
 def test_rows_of_few_terms_are_lanes(channels: int):
     """Vectors of terms would be mostly empty, and those of every third element are not far apart."""
     schedule = tx.schedule(tx.op(COLORS), N=200, C=channels).auto(WIDE)

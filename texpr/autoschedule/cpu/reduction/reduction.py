@@ -101,9 +101,12 @@ def _best_lanes(builder: ScheduleBuilder, nest: Nest) -> _Lanes | NoMatch:
     register = max(lanes, builder.machine.scalable_bytes // nest.main.tensor.dtype.bytes)
 
     def cost(loop: For) -> int:
-        empty = REDUCTION_COSTS.mostly_empty_vector if 4 * extent(loop) <= register else 0
+        short = 4 * extent(loop) <= register or 2 * extent(loop) < lanes
+        empty = REDUCTION_COSTS.mostly_empty_vector if short else 0
         return (
-            nest.cost(loop) + empty - _near_reads(nest, loop) * (COSTS.gathered_vector - COSTS.strided_vector)
+            nest.cost(loop)
+            + empty
+            - _near_reads(nest, loop, lanes) * (COSTS.gathered_vector - COSTS.strided_vector)
         )
 
     def worse(loop: For) -> tuple[int, ...]:
@@ -121,11 +124,12 @@ def _best_lanes(builder: ScheduleBuilder, nest: Nest) -> _Lanes | NoMatch:
     return _Lanes(nest, best)
 
 
-def _near_reads(nest: Nest, loop: For) -> int:
-    """Reads of every third or fourth element, as of rows of colors: they come as whole vectors, whose
+def _near_reads(nest: Nest, loop: For, lanes: int) -> int:
+    """Reads of elements a few places apart, as of rows of colors: they come as whole vectors, whose
     elements are chosen in registers.
     """
-    return sum(a.stride(loop.var) in (3, 4) for a in nest.accesses[1:])
+    most = REDUCTION_COSTS.near_stride if lanes >= REDUCTION_COSTS.many_lanes else 4
+    return sum(3 <= (a.stride(loop.var) or 0) <= most for a in nest.accesses[1:])
 
 
 def _window(nest: Nest, rows: For | None) -> LoopHandle | None:

@@ -18,6 +18,11 @@ class ReductionCosts(CostModel):
     # reduction
     mostly_empty_vector: int = tuned(3, "cost of an access", _TIMES, "2026-11-22")
     """Cost of a vector that is mostly empty, as `strided_vector` and `gathered_vector`."""
+    near_stride: int = tuned(7, "elements", "times of kernels, Zen 4", "2026-12-01")
+    """Elements between lanes, up to which they come from runs of memory, where there are many lanes;
+    with fewer lanes 4."""
+    many_lanes: int = tuned(16, "lanes", "times of kernels, Zen 4", "2026-12-01")
+    """Lanes for which `near_stride` holds."""
     tile_rows: int = tuned(8, "rows", _REGISTERS)
     """Rows of a tile of sums, where there are 32 registers; half as many where there are fewer."""
     product_side: int = tuned(32, "rows or columns", _TIMES, "2026-11-23")
