@@ -105,6 +105,17 @@ def test_sums_without_padding_are_the_same(n: int, k: int, distance: int, offset
     assert np.array_equal(interpret(narrow_sums(program), [x, w])[0], interpret(program, [x, w])[0])
 
 
+def test_ranges_that_depend_on_what_is_left_out():
+    """The first term is left out; the ranges of the others are those that they had."""
+    text = (
+        "op f(X: f32[4]) -> Y: f32[1] { Y[i] = sum(r in 0..4, s in 0..r + 1: X[i + 2 * r - 2 | 0] * X[s]) }"
+    )
+    program, x = tx.op(text).program(), np.arange(1, 5, dtype=np.float32)
+    narrowed = narrow_sums(program)
+    assert narrowed != program
+    assert np.array_equal(interpret(narrowed, [x])[0], interpret(program, [x])[0])
+
+
 def test_loose_laws_are_asked_for():
     text = "op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 0 }"
     assert after(text, N=5, reassociate=True) == ["Y[i] = X[i]"]

@@ -50,11 +50,13 @@ def _fewer_terms(total: Reduce, bounds: Bounds) -> Reduce | None:
     if left == known or any(lo > hi for lo, hi in left.values()):
         return None
     firsts = {v: lo for v, (lo, _) in left.items()}
+    moved = {v: add(v, index(lo)) for v, lo in firsts.items() if lo}
     axes = (
-        replace(a, lo=index(0), hi=index(1 + left[a.var][1] - firsts[a.var])) if a.var in left else a
+        replace(a, lo=index(0), hi=index(1 + left[a.var][1] - firsts[a.var]))
+        if a.var in left
+        else replace(a, lo=substitute(a.lo, moved), hi=substitute(a.hi, moved))  # `s in 0..r + 1`
         for a in total.axes
     )
-    moved = {v: add(v, index(lo)) for v, lo in firsts.items() if lo}
     where = None if total.where is None else substitute(total.where, moved)
     return replace(total, axes=tuple(axes), body=substitute(total.body, moved), where=where)
 
