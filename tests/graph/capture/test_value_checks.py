@@ -10,7 +10,7 @@ import pytest
 import texpr as tx
 from texpr import nn, ops
 from texpr.graph.capture.capture import Capture
-from texpr.ir.dtypes import F32, I64
+from texpr.ir.dtypes import F32, I16, I64, U8, DType
 
 X = np.array([[1.0, 5.0, 2.0], [7.0, 0.0, 3.0]])
 USES = {
@@ -63,6 +63,14 @@ def test_a_run_that_fails_changes_nothing():
     with pytest.raises(tx.CallError):
         step(np.array([0.0, 2.0]))
     assert p.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(("dtype", "length", "checked"), [(U8, 256, 0), (U8, 255, 1), (I16, 256, 1)])
+def test_bytes_are_places_in_a_table_of_all_of_them(dtype: DType, length: int, checked: int):
+    capture = Capture()
+    table, x = capture.input("t", (length,), F32), capture.input("x", (4,), dtype)
+    table[x.astype("i64")]
+    assert [e.program.name for e in capture.equations].count("checked_values") == checked
 
 
 def test_what_is_known_is_not_checked_again():

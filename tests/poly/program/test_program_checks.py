@@ -408,12 +408,20 @@ PROVEN = [
     "op f(X: f32[N]) -> (a: i64, y: f32) { a = argmax(i: X[i])  y = X[a] }",
     "op f(X: f32[N], k: i64[M]) -> Y: f32[M] { let c: i64[M] in 0..N  c[i] = max(min(k[i], N - 1), 0)  Y[i] "
     "= X[c[i]] }",
+    "op f(k: u8[M]) -> c: i64[M] in 0..256 { c[i] = i64(k[i]) }",
+    "op f(k: i16[M]) -> c: i32[M] in -32768..32768 { c[i] = i32(k[i]) }",
 ]
 
 
 @pytest.mark.parametrize("text", PROVEN)
 def test_proven(text: str):
     check_program(program(text))
+
+
+@pytest.mark.parametrize("declared", ["0..255", "1..256"])
+def test_a_byte_may_be_any(declared: str):
+    text = f"op f(k: u8[M]) -> c: i64[M] in {declared} {{ c[i] = i64(k[i]) }}"
+    assert complaint(text).startswith(f"error[range]: c in {declared} is not proven")
 
 
 def test_many_requirements_that_are_disjunctions_do_not_hide_what_is_defined():

@@ -208,7 +208,15 @@ def cast(x: Any, t: DType) -> Any:
     if x.dtype == t:
         return itself(x)
     text = "{0} != 0" if t == BOOL else f"{t}({{0}})"
-    return operator_texts.elementwise("astype", text, [x.shape], [x.dtype], t)(x)
+    return operator_texts.elementwise("astype", text, [x.shape], [x.dtype], t, values=_kept(x.dtype, t))(x)
+
+
+def _kept(before: DType, t: DType) -> str:
+    """The range of bytes, and of integers of 16 bits, as places: no lookup has to check them then."""
+    if t != I64 or not before.is_int or before.bits > 16:
+        return ""
+    low, high = int_range(before)
+    return f" in {low}..{high + 1}"
 
 
 def cast_any(x: Any, t: DType) -> Any:

@@ -48,6 +48,7 @@ def elementwise(
     result: DType,
     computed: DType | None = None,
     ranges: Sequence[str] = ("", "", ""),
+    values: str = "",
 ) -> Op:
     """Y = expression of the elements of A, B, C; `{0}`, `{1}`, `{2}` in it.
 
@@ -55,6 +56,7 @@ def elementwise(
         result: the dtype of Y.
         computed: the dtype to which elements are converted first; None for no conversion.
         ranges: what is declared of the values of each operand.
+        values: what is declared of those of Y.
     """
     whole = broadcast(shapes)
     inputs, reads = [], []
@@ -66,7 +68,7 @@ def elementwise(
     axes = [f"i{k}" for k in range(len(whole))]
     dims = [f"N{k}" for k in range(len(whole))]
     return written(
-        f"op {name}({', '.join(inputs)}) -> Y: {_typed(result, dims)} {{ Y{_at(axes)} = "
+        f"op {name}({', '.join(inputs)}) -> Y: {_typed(result, dims)}{values} {{ Y{_at(axes)} = "
         f"{expression.format(*reads)} }}"
     )
 

@@ -401,9 +401,20 @@ def check_range(proof: ProgramProof, place: EquationDomain) -> None:
             fixes=[clamp, *_required(example), other],
         )
 
-    value = e.value.operand if isinstance(e.value, Cast) else e.value
+    value = _before_narrowing(e.value)
     for violation in (compare("<", value, _cast(lo, value)), compare("<=", _cast(hi, value), value)):
         proof.claim(proof.refuting(place.domain, violation, e.axes), complain)
+
+
+def _before_narrowing(value: Expr) -> Expr:
+    """The operand of a conversion, but for integers of fewer bits: those do not hold each bound."""
+    if (
+        not isinstance(value, Cast)
+        or value.operand.dtype.is_int
+        and value.operand.dtype.bits < value.dtype.bits
+    ):
+        return value
+    return value.operand
 
 
 def _cast(bound: Expr, like: Expr) -> Expr:
