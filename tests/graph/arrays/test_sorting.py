@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import texpr as tx
-from texpr import nn
+from texpr import nn, ops
 from texpr.compiler import row_orders
 from texpr.ir.dtypes import BF16, F8E4M3, F8E5M2, DType, numbers_of, numpy_dtype
 from texpr.runtime.call import sorting
@@ -154,3 +154,15 @@ def test_a_declaration_without_native_code_is_computed_by_the_function(dtype: st
         f"op order(X: {dtype}[N]) -> P: i64[N] in 0..N {{ p = argsort_rows(X) P[i] = p[i] }}"
     )
     assert operator(array).tolist() == [1, 3, 0, 2]
+
+
+@pytest.mark.parametrize("dtype", ["i8", "u8", "i16", "f16", "i32", "u32", "f32"])
+@pytest.mark.parametrize("length", [2, 32, 33, 70_000])
+def test_equal_keys_beside_their_places_keep_their_order(dtype: str, length: int):
+    numbers = np.random.default_rng(length).integers(-40 if dtype[0] != "u" else 0, 40, (2, length))
+    x = numbers.astype({"i": "i", "u": "u", "f": "f"}[dtype[0]] + str(int(dtype[1:]) // 8))
+    if dtype[0] == "f":
+        x[0, ::7], x[1, ::5] = np.nan, -0.0
+    np.testing.assert_array_equal(ops.argsort(x), np.argsort(x, axis=-1, kind="stable"))
+    down = length - 1 - np.argsort(x[:, ::-1], axis=-1, kind="stable")[:, ::-1]
+    np.testing.assert_array_equal(ops.argsort_descending(x), down)

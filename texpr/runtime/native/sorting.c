@@ -107,10 +107,84 @@ SHARED Item *ordered(Item *items, Item *others, int64_t n, int bytes) {
     return items;
 }
 
+/* Keys of up to 32 bits are one number with their places, half as long as an item: the key above the place, so
+ * that equal ones differ in the order of their places. */
+typedef uint64_t Pair;
+enum { PAIRED = 4, PLACE_BITS = 32 };
+
+SHARED void pair_all(const void *data, int64_t first, Pair *pairs, int64_t n, Type type, uint32_t flip) {
+    if (type == F32) {
+        const uint32_t *row = (const uint32_t *)data + first;
+        for (int64_t k = 0; k < n; k++)
+            pairs[k] = (Pair)((uint32_t)key_of_float(row[k], 32, 0x7f800000) ^ flip) << PLACE_BITS | (uint32_t)k;
+        return;
+    }
+    for (int64_t k = 0; k < n; k++)
+        pairs[k] = (Pair)((uint32_t)key_of(data, first + k, type) ^ flip) << PLACE_BITS | (uint32_t)k;
+}
+
+static inline void insert_pairs(Pair *pairs, int64_t n) {
+    for (int64_t k = 1; k < n; k++) {
+        const Pair pair = pairs[k];
+        int64_t at = k;
+        for (; at > 0 && pairs[at - 1] > pair; at--)
+            pairs[at] = pairs[at - 1];
+        pairs[at] = pair;
+    }
+}
+
+/* The ordered pairs, in one of the two arrays: all digits are counted at once. */
+SHARED Pair *ordered_pairs(Pair *pairs, Pair *others, int64_t n, int bytes) {
+    uint32_t starts[PAIRED][BUCKETS] = {{0}};
+    if (n <= SHORT) {
+        insert_pairs(pairs, n);
+        return pairs;
+    }
+    for (int64_t k = 0; k < n; k++) {
+        const uint32_t key = (uint32_t)(pairs[k] >> PLACE_BITS);
+        for (int digit = 0; digit < PAIRED; digit++)
+            starts[digit][key >> digit * DIGIT & (BUCKETS - 1)]++;
+    }
+    for (int digit = 0; digit < bytes; digit++) {
+        const int shift = PLACE_BITS + digit * DIGIT;
+        uint32_t *start = starts[digit], total = 0;
+        if (start[pairs[0] >> shift & (BUCKETS - 1)] == n)
+            continue;
+        for (int d = 0; d < BUCKETS; d++) {
+            const uint32_t count = start[d];
+            start[d] = total;
+            total += count;
+        }
+        for (int64_t k = 0; k < n; k++)
+            others[start[pairs[k] >> shift & (BUCKETS - 1)]++] = pairs[k];
+        Pair *swapped = pairs;
+        pairs = others;
+        others = swapped;
+    }
+    return pairs;
+}
+
+/* As `argsort`, of rows whose places fit beside their keys. */
+SHARED int32_t argsort_pairs(const void *data, int64_t *places, int64_t rows, int64_t n, Type type, uint32_t flip) {
+    Pair *pairs = tx_alloc((uint64_t)n * 2 * sizeof(Pair));
+    if (!pairs)
+        return 1;
+    for (int64_t row = 0; row < rows; row++) {
+        pair_all(data, row * n, pairs, n, type, flip);
+        const Pair *sorted = ordered_pairs(pairs, pairs + n, n, bytes_of(type));
+        for (int64_t k = 0; k < n; k++)
+            places[row * n + k] = (uint32_t)sorted[k];
+    }
+    tx_free(pairs);
+    return 0;
+}
+
 /* The places of the elements of each row in order. 0, or 1 where there is no memory. */
 SHARED int32_t argsort(const void *data, int64_t *places, int64_t rows, int64_t n, Type type, bool decreasing) {
     if (rows <= 0 || n <= 0)
         return 0;
+    if (bytes_of(type) <= PAIRED && n <= UINT32_MAX)
+        return argsort_pairs(data, places, rows, n, type, decreasing ? UINT32_MAX : 0);
     Item *items = tx_alloc((uint64_t)n * 2 * sizeof(Item));
     if (!items)
         return 1;

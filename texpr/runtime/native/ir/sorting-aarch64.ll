@@ -1,13 +1,13 @@
 ; sorting.c for aarch64: written by scripts/native.py, not to be edited.
 ; clang 19.1.7 -std=c11 -ffreestanding -O2 -Wall -Wextra -Werror -Wno-unused-function -fwrapv -fno-strict-aliasing -fno-vectorize -fno-slp-vectorize -fno-unroll-loops -fPIC -fno-stack-protector -fno-asynchronous-unwind-tables -fomit-frame-pointer -fno-discard-value-names
-; sources 69555fed9de9d14d77ae1aac03b26c9d5f18a5095a3602ce8304d90f4ee1c44b
+; sources e76e57a3f5d08d8ae4af5dbb70297aa57b88d25225c2c30b16351bc58bcb95b8
 source_filename = "sorting.c"
 target datalayout = "e-m:e-i8:8:32-i16:16:32-i64:64-i128:128-n32:64-S128-Fn32"
 target triple = "aarch64-unknown-linux-gnu"
 
 %struct.Item = type { i64, i64 }
 
-@switch.table.argsort = private unnamed_addr constant [14 x i32] [i32 1, i32 2, i32 4, i32 8, i32 1, i32 2, i32 4, i32 8, i32 2, i32 2, i32 4, i32 8, i32 1, i32 1], align 4
+@switch.table.argsort_pairs = private unnamed_addr constant [14 x i32] [i32 1, i32 2, i32 4, i32 8, i32 1, i32 2, i32 4, i32 8, i32 2, i32 2, i32 4, i32 8, i32 1, i32 1], align 4
 
 ; Function Attrs: nounwind
 define range(i32 0, 2) i32 @tx_argsort_i8(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
@@ -25,72 +25,96 @@ entry:
   br i1 %or.cond, label %return, label %if.end
 
 if.end:
-  %mul2 = shl i64 %n, 5
-  %call = tail call ptr @tx_alloc(i64 noundef %mul2) #11
-  %tobool.not = icmp eq ptr %call, null
-  br i1 %tobool.not, label %return, label %for.cond6.preheader.lr.ph
+  switch i32 %type, label %if.end6 [
+    i32 0, label %bytes_of.exit
+    i32 4, label %bytes_of.exit
+    i32 12, label %bytes_of.exit
+    i32 13, label %bytes_of.exit
+    i32 1, label %bytes_of.exit
+    i32 5, label %bytes_of.exit
+    i32 8, label %bytes_of.exit
+    i32 9, label %bytes_of.exit
+    i32 2, label %bytes_of.exit
+    i32 6, label %bytes_of.exit
+    i32 10, label %bytes_of.exit
+  ]
 
-for.cond6.preheader.lr.ph:
-  %cond = sext i1 %decreasing to i64
-  %add.ptr = getelementptr %struct.Item, ptr %call, i64 %n
-  %0 = icmp ult i32 %type, 14
-  %1 = zext nneg i32 %type to i64
-  %switch.gep = getelementptr inbounds [14 x i32], ptr @switch.table.argsort, i64 0, i64 %1
-  br label %for.cond6.preheader
+bytes_of.exit:
+  %cmp3 = icmp ult i64 %n, 4294967296
+  br i1 %cmp3, label %if.then4, label %if.end6
 
-for.cond6.preheader:
-  %row.058 = phi i64 [ 0, %for.cond6.preheader.lr.ph ], [ %inc28, %for.cond.cleanup17 ]
-  %mul10 = mul i64 %row.058, %n
-  br label %for.body9
-
-for.cond.cleanup:
-  tail call void @tx_free(ptr noundef nonnull %call) #11
+if.then4:
+  %cond = sext i1 %decreasing to i32
+  %call5 = tail call fastcc i32 @argsort_pairs(ptr noundef %data, ptr noundef %places, i64 noundef %rows, i64 noundef %n, i32 noundef %type, i32 noundef %cond) #10
   br label %return
 
-for.cond.cleanup8:
-  br i1 %0, label %switch.lookup, label %bytes_of.exit
+if.end6:
+  %mul7 = shl i64 %n, 5
+  %call8 = tail call ptr @tx_alloc(i64 noundef %mul7) #11
+  %tobool.not = icmp eq ptr %call8, null
+  br i1 %tobool.not, label %return, label %for.cond14.preheader.lr.ph
+
+for.cond14.preheader.lr.ph:
+  %cond12 = sext i1 %decreasing to i64
+  %add.ptr = getelementptr %struct.Item, ptr %call8, i64 %n
+  %0 = icmp ult i32 %type, 14
+  %1 = zext nneg i32 %type to i64
+  %switch.gep = getelementptr inbounds [14 x i32], ptr @switch.table.argsort_pairs, i64 0, i64 %1
+  br label %for.cond14.preheader
+
+for.cond14.preheader:
+  %row.084 = phi i64 [ 0, %for.cond14.preheader.lr.ph ], [ %inc36, %for.cond.cleanup25 ]
+  %mul18 = mul i64 %row.084, %n
+  br label %for.body17
+
+for.cond.cleanup:
+  tail call void @tx_free(ptr noundef nonnull %call8) #11
+  br label %return
+
+for.cond.cleanup16:
+  br i1 %0, label %switch.lookup, label %bytes_of.exit74
 
 switch.lookup:
   %switch.load = load i32, ptr %switch.gep, align 4
-  br label %bytes_of.exit
+  br label %bytes_of.exit74
 
-bytes_of.exit:
-  %retval.0.i = phi i32 [ %switch.load, %switch.lookup ], [ 8, %for.cond.cleanup8 ]
-  %call13 = tail call fastcc ptr @ordered(ptr noundef nonnull %call, ptr noundef %add.ptr, i64 noundef %n, i32 noundef %retval.0.i) #10
-  %mul21 = mul i64 %row.058, %n
-  %2 = getelementptr i64, ptr %places, i64 %mul21
-  br label %for.body18
+bytes_of.exit74:
+  %retval.0.i71 = phi i32 [ %switch.load, %switch.lookup ], [ 8, %for.cond.cleanup16 ]
+  %call21 = tail call fastcc ptr @ordered(ptr noundef nonnull %call8, ptr noundef %add.ptr, i64 noundef %n, i32 noundef %retval.0.i71) #10
+  %mul29 = mul i64 %row.084, %n
+  %2 = getelementptr i64, ptr %places, i64 %mul29
+  br label %for.body26
 
-for.body9:
-  %k.054 = phi i64 [ 0, %for.cond6.preheader ], [ %inc, %for.body9 ]
-  %arrayidx = getelementptr %struct.Item, ptr %call, i64 %k.054
-  %add = add i64 %k.054, %mul10
-  %call11 = tail call fastcc i64 @key_of(ptr noundef %data, i64 noundef %add, i32 noundef %type) #10
-  %xor = xor i64 %call11, %cond
+for.body17:
+  %k.080 = phi i64 [ 0, %for.cond14.preheader ], [ %inc, %for.body17 ]
+  %arrayidx = getelementptr %struct.Item, ptr %call8, i64 %k.080
+  %add = add i64 %k.080, %mul18
+  %call19 = tail call fastcc i64 @key_of(ptr noundef %data, i64 noundef %add, i32 noundef %type) #10
+  %xor = xor i64 %call19, %cond12
   store i64 %xor, ptr %arrayidx, align 8
   %.compoundliteral.sroa.2.0.arrayidx.sroa_idx = getelementptr inbounds i8, ptr %arrayidx, i64 8
-  store i64 %k.054, ptr %.compoundliteral.sroa.2.0.arrayidx.sroa_idx, align 8
-  %inc = add nuw nsw i64 %k.054, 1
+  store i64 %k.080, ptr %.compoundliteral.sroa.2.0.arrayidx.sroa_idx, align 8
+  %inc = add nuw nsw i64 %k.080, 1
   %exitcond.not = icmp eq i64 %inc, %n
-  br i1 %exitcond.not, label %for.cond.cleanup8, label %for.body9
+  br i1 %exitcond.not, label %for.cond.cleanup16, label %for.body17
 
-for.cond.cleanup17:
-  %inc28 = add nuw nsw i64 %row.058, 1
-  %exitcond60.not = icmp eq i64 %inc28, %rows
-  br i1 %exitcond60.not, label %for.cond.cleanup, label %for.cond6.preheader
+for.cond.cleanup25:
+  %inc36 = add nuw nsw i64 %row.084, 1
+  %exitcond86.not = icmp eq i64 %inc36, %rows
+  br i1 %exitcond86.not, label %for.cond.cleanup, label %for.cond14.preheader
 
-for.body18:
-  %k14.056 = phi i64 [ 0, %bytes_of.exit ], [ %inc25, %for.body18 ]
-  %place20 = getelementptr %struct.Item, ptr %call13, i64 %k14.056, i32 1
-  %3 = load i64, ptr %place20, align 8
-  %arrayidx23 = getelementptr i64, ptr %2, i64 %k14.056
-  store i64 %3, ptr %arrayidx23, align 8
-  %inc25 = add nuw nsw i64 %k14.056, 1
-  %exitcond59.not = icmp eq i64 %inc25, %n
-  br i1 %exitcond59.not, label %for.cond.cleanup17, label %for.body18
+for.body26:
+  %k22.082 = phi i64 [ 0, %bytes_of.exit74 ], [ %inc33, %for.body26 ]
+  %place28 = getelementptr %struct.Item, ptr %call21, i64 %k22.082, i32 1
+  %3 = load i64, ptr %place28, align 8
+  %arrayidx31 = getelementptr i64, ptr %2, i64 %k22.082
+  store i64 %3, ptr %arrayidx31, align 8
+  %inc33 = add nuw nsw i64 %k22.082, 1
+  %exitcond85.not = icmp eq i64 %inc33, %n
+  br i1 %exitcond85.not, label %for.cond.cleanup25, label %for.body26
 
 return:
-  %retval.1 = phi i32 [ 0, %entry ], [ 0, %for.cond.cleanup ], [ 1, %if.end ]
+  %retval.1 = phi i32 [ %call5, %if.then4 ], [ 0, %entry ], [ 0, %for.cond.cleanup ], [ 1, %if.end6 ]
   ret i32 %retval.1
 }
 
@@ -533,6 +557,70 @@ entry:
   ret i32 0
 }
 
+; Function Attrs: noinline nounwind
+define internal fastcc range(i32 0, 2) i32 @argsort_pairs(ptr nocapture noundef readonly %data, ptr nocapture noundef writeonly %places, i64 noundef %rows, i64 noundef %n, i32 noundef %type, i32 noundef %flip) unnamed_addr #1 {
+entry:
+  %mul1 = shl nuw nsw i64 %n, 4
+  %call = tail call ptr @tx_alloc(i64 noundef %mul1) #11
+  %tobool.not = icmp eq ptr %call, null
+  br i1 %tobool.not, label %cleanup, label %for.cond.preheader
+
+for.cond.preheader:
+  %cmp34 = icmp sgt i64 %rows, 0
+  br i1 %cmp34, label %for.body.lr.ph, label %for.cond.cleanup
+
+for.body.lr.ph:
+  %add.ptr = getelementptr i64, ptr %call, i64 %n
+  %cmp632 = icmp sgt i64 %n, 0
+  %0 = icmp ult i32 %type, 14
+  %1 = zext nneg i32 %type to i64
+  %switch.gep = getelementptr inbounds [14 x i32], ptr @switch.table.argsort_pairs, i64 0, i64 %1
+  br label %for.body
+
+for.cond.cleanup:
+  tail call void @tx_free(ptr noundef nonnull %call) #11
+  br label %cleanup
+
+for.body:
+  %row.035 = phi i64 [ 0, %for.body.lr.ph ], [ %inc13, %for.cond.cleanup7 ]
+  %mul2 = mul i64 %row.035, %n
+  tail call fastcc void @pair_all(ptr noundef %data, i64 noundef %mul2, ptr noundef nonnull %call, i64 noundef %n, i32 noundef %type, i32 noundef %flip) #10
+  br i1 %0, label %switch.lookup, label %bytes_of.exit
+
+switch.lookup:
+  %switch.load = load i32, ptr %switch.gep, align 4
+  br label %bytes_of.exit
+
+bytes_of.exit:
+  %retval.0.i = phi i32 [ %switch.load, %switch.lookup ], [ 8, %for.body ]
+  %call4 = tail call fastcc ptr @ordered_pairs(ptr noundef nonnull %call, ptr noundef %add.ptr, i64 noundef %n, i32 noundef %retval.0.i) #10
+  br i1 %cmp632, label %for.body8.lr.ph, label %for.cond.cleanup7
+
+for.body8.lr.ph:
+  %2 = getelementptr i64, ptr %places, i64 %mul2
+  br label %for.body8
+
+for.cond.cleanup7:
+  %inc13 = add nuw nsw i64 %row.035, 1
+  %exitcond36.not = icmp eq i64 %inc13, %rows
+  br i1 %exitcond36.not, label %for.cond.cleanup, label %for.body
+
+for.body8:
+  %k.033 = phi i64 [ 0, %for.body8.lr.ph ], [ %inc, %for.body8 ]
+  %arrayidx = getelementptr i64, ptr %call4, i64 %k.033
+  %3 = load i64, ptr %arrayidx, align 8
+  %conv9 = and i64 %3, 4294967295
+  %arrayidx11 = getelementptr i64, ptr %2, i64 %k.033
+  store i64 %conv9, ptr %arrayidx11, align 8
+  %inc = add nuw nsw i64 %k.033, 1
+  %exitcond.not = icmp eq i64 %inc, %n
+  br i1 %exitcond.not, label %for.cond.cleanup7, label %for.body8
+
+cleanup:
+  %retval.0 = phi i32 [ 0, %for.cond.cleanup ], [ 1, %entry ]
+  ret i32 %retval.0
+}
+
 ; Function Attrs: mustprogress nocallback nofree nosync nounwind willreturn memory(argmem: readwrite)
 declare void @llvm.lifetime.start.p0(i64 immarg, ptr nocapture) #4
 
@@ -863,6 +951,208 @@ return:
 }
 
 declare void @tx_free(ptr noundef) local_unnamed_addr #5
+
+; Function Attrs: nofree noinline norecurse nosync nounwind memory(argmem: readwrite)
+define internal fastcc void @pair_all(ptr nocapture noundef readonly %data, i64 noundef %first, ptr nocapture noundef writeonly %pairs, i64 noundef %n, i32 noundef %type, i32 noundef %flip) unnamed_addr #3 {
+entry:
+  %cmp = icmp eq i32 %type, 10
+  br i1 %cmp, label %if.then, label %for.cond8.preheader
+
+for.cond8.preheader:
+  %cmp941 = icmp sgt i64 %n, 0
+  br i1 %cmp941, label %for.body12, label %for.end24
+
+if.then:
+  %add.ptr = getelementptr i32, ptr %data, i64 %first
+  %cmp143 = icmp sgt i64 %n, 0
+  br i1 %cmp143, label %for.body, label %for.end24
+
+for.body:
+  %k.044 = phi i64 [ %inc, %key_of_float.exit ], [ 0, %if.then ]
+  %arrayidx = getelementptr i32, ptr %add.ptr, i64 %k.044
+  %0 = load i32, ptr %arrayidx, align 4
+  %1 = and i32 %0, 2147483647
+  %cmp.i = icmp ugt i32 %1, 2139095040
+  br i1 %cmp.i, label %key_of_float.exit, label %if.end.i
+
+if.end.i:
+  %cmp3.i = icmp eq i32 %1, 0
+  br i1 %cmp3.i, label %key_of_float.exit, label %if.end5.i
+
+if.end5.i:
+  %not.i = xor i32 %0, -1
+  %or7.i = or i32 %0, -2147483648
+  %tobool.not.i39 = icmp slt i32 %0, 0
+  %cond.i = select i1 %tobool.not.i39, i32 %not.i, i32 %or7.i
+  br label %key_of_float.exit
+
+key_of_float.exit:
+  %retval.0.i = phi i32 [ %cond.i, %if.end5.i ], [ -1, %for.body ], [ -2147483648, %if.end.i ]
+  %xor = xor i32 %retval.0.i, %flip
+  %conv3 = zext i32 %xor to i64
+  %shl = shl nuw i64 %conv3, 32
+  %conv5 = and i64 %k.044, 4294967295
+  %or = or disjoint i64 %shl, %conv5
+  %arrayidx6 = getelementptr i64, ptr %pairs, i64 %k.044
+  store i64 %or, ptr %arrayidx6, align 8
+  %inc = add nuw nsw i64 %k.044, 1
+  %exitcond46.not = icmp eq i64 %inc, %n
+  br i1 %exitcond46.not, label %for.end24, label %for.body
+
+for.body12:
+  %k7.042 = phi i64 [ %inc23, %for.body12 ], [ 0, %for.cond8.preheader ]
+  %add = add i64 %k7.042, %first
+  %call13 = tail call fastcc i64 @key_of(ptr noundef %data, i64 noundef %add, i32 noundef %type) #10
+  %conv14 = trunc i64 %call13 to i32
+  %xor15 = xor i32 %conv14, %flip
+  %conv16 = zext i32 %xor15 to i64
+  %shl17 = shl nuw i64 %conv16, 32
+  %conv19 = and i64 %k7.042, 4294967295
+  %or20 = or disjoint i64 %shl17, %conv19
+  %arrayidx21 = getelementptr i64, ptr %pairs, i64 %k7.042
+  store i64 %or20, ptr %arrayidx21, align 8
+  %inc23 = add nuw nsw i64 %k7.042, 1
+  %exitcond.not = icmp eq i64 %inc23, %n
+  br i1 %exitcond.not, label %for.end24, label %for.body12
+
+for.end24:
+  ret void
+}
+
+; Function Attrs: nofree noinline norecurse nosync nounwind memory(readwrite, inaccessiblemem: none)
+define internal fastcc ptr @ordered_pairs(ptr noundef %pairs, ptr noundef %others, i64 noundef %n, i32 noundef %bytes) unnamed_addr #8 {
+entry:
+  %starts = alloca [4 x [256 x i32]], align 4
+  call void @llvm.lifetime.start.p0(i64 4096, ptr nonnull %starts) #12
+  call void @llvm.memset.p0.i64(ptr noundef nonnull align 4 dereferenceable(4096) %starts, i8 0, i64 4096, i1 false)
+  %cmp = icmp slt i64 %n, 33
+  br i1 %cmp, label %if.then, label %for.body
+
+if.then:
+  %cmp26.i = icmp sgt i64 %n, 1
+  br i1 %cmp26.i, label %for.body.i, label %cleanup70
+
+for.body.i:
+  %k.027.i = phi i64 [ %inc.i, %for.end.i ], [ 1, %if.then ]
+  %arrayidx.i = getelementptr i64, ptr %pairs, i64 %k.027.i
+  %0 = load i64, ptr %arrayidx.i, align 8
+  br label %land.rhs.i
+
+land.rhs.i:
+  %at.025.i = phi i64 [ %k.027.i, %for.body.i ], [ %dec.i, %for.body5.i ]
+  %1 = getelementptr i64, ptr %pairs, i64 %at.025.i
+  %arrayidx3.i = getelementptr i8, ptr %1, i64 -8
+  %2 = load i64, ptr %arrayidx3.i, align 8
+  %cmp4.i = icmp ugt i64 %2, %0
+  br i1 %cmp4.i, label %for.body5.i, label %for.end.i
+
+for.body5.i:
+  store i64 %2, ptr %1, align 8
+  %dec.i = add nsw i64 %at.025.i, -1
+  %cmp2.i = icmp sgt i64 %at.025.i, 1
+  br i1 %cmp2.i, label %land.rhs.i, label %for.end.i
+
+for.end.i:
+  %at.0.lcssa.i = phi i64 [ 0, %for.body5.i ], [ %at.025.i, %land.rhs.i ]
+  %arrayidx9.i = getelementptr i64, ptr %pairs, i64 %at.0.lcssa.i
+  store i64 %0, ptr %arrayidx9.i, align 8
+  %inc.i = add nuw nsw i64 %k.027.i, 1
+  %exitcond.not.i = icmp eq i64 %inc.i, %n
+  br i1 %exitcond.not.i, label %cleanup70, label %for.body.i
+
+for.cond16.preheader:
+  %cmp17109 = icmp sgt i32 %bytes, 0
+  br i1 %cmp17109, label %for.body20.lr.ph, label %cleanup70
+
+for.body20.lr.ph:
+  %wide.trip.count = zext nneg i32 %bytes to i64
+  br label %for.body20
+
+for.body:
+  %k.0104 = phi i64 [ %inc13, %for.cond.cleanup5 ], [ 0, %entry ]
+  %arrayidx = getelementptr i64, ptr %pairs, i64 %k.0104
+  %3 = load i64, ptr %arrayidx, align 8
+  %shr = lshr i64 %3, 32
+  %conv = trunc nuw i64 %shr to i32
+  br label %for.body6
+
+for.cond.cleanup5:
+  %inc13 = add nuw nsw i64 %k.0104, 1
+  %exitcond116.not = icmp eq i64 %inc13, %n
+  br i1 %exitcond116.not, label %for.cond16.preheader, label %for.body
+
+for.body6:
+  %indvars.iv = phi i64 [ 0, %for.body ], [ %indvars.iv.next, %for.body6 ]
+  %indvars.iv.tr = trunc i64 %indvars.iv to i32
+  %4 = shl i32 %indvars.iv.tr, 3
+  %shr8 = lshr i32 %conv, %4
+  %and = and i32 %shr8, 255
+  %idxprom9 = zext nneg i32 %and to i64
+  %arrayidx10 = getelementptr [4 x [256 x i32]], ptr %starts, i64 0, i64 %indvars.iv, i64 %idxprom9
+  %5 = load i32, ptr %arrayidx10, align 4
+  %inc = add i32 %5, 1
+  store i32 %inc, ptr %arrayidx10, align 4
+  %indvars.iv.next = add nuw nsw i64 %indvars.iv, 1
+  %exitcond.not = icmp eq i64 %indvars.iv.next, 4
+  br i1 %exitcond.not, label %for.cond.cleanup5, label %for.body6
+
+for.body20:
+  %indvars.iv122 = phi i64 [ 0, %for.body20.lr.ph ], [ %indvars.iv.next123, %cleanup ]
+  %pairs.addr.0112 = phi ptr [ %pairs, %for.body20.lr.ph ], [ %pairs.addr.1, %cleanup ]
+  %others.addr.0111 = phi ptr [ %others, %for.body20.lr.ph ], [ %others.addr.1, %cleanup ]
+  %mul21 = shl i64 %indvars.iv122, 3
+  %add = add i64 %mul21, 32
+  %arrayidx23 = getelementptr [4 x [256 x i32]], ptr %starts, i64 0, i64 %indvars.iv122
+  %6 = load i64, ptr %pairs.addr.0112, align 8
+  %sh_prom = and i64 %add, 4294967288
+  %shr25 = lshr i64 %6, %sh_prom
+  %and26 = and i64 %shr25, 255
+  %arrayidx27 = getelementptr i32, ptr %arrayidx23, i64 %and26
+  %7 = load i32, ptr %arrayidx27, align 4
+  %conv28 = zext i32 %7 to i64
+  %cmp29 = icmp eq i64 %conv28, %n
+  br i1 %cmp29, label %cleanup, label %for.body37
+
+for.body37:
+  %indvars.iv117 = phi i64 [ %indvars.iv.next118, %for.body37 ], [ 0, %for.body20 ]
+  %total.0105 = phi i32 [ %add42, %for.body37 ], [ 0, %for.body20 ]
+  %arrayidx39 = getelementptr i32, ptr %arrayidx23, i64 %indvars.iv117
+  %8 = load i32, ptr %arrayidx39, align 4
+  store i32 %total.0105, ptr %arrayidx39, align 4
+  %add42 = add i32 %8, %total.0105
+  %indvars.iv.next118 = add nuw nsw i64 %indvars.iv117, 1
+  %exitcond120.not = icmp eq i64 %indvars.iv.next118, 256
+  br i1 %exitcond120.not, label %for.body51, label %for.body37
+
+for.body51:
+  %k46.0108 = phi i64 [ %inc62, %for.body51 ], [ 0, %for.body37 ]
+  %arrayidx52 = getelementptr i64, ptr %pairs.addr.0112, i64 %k46.0108
+  %9 = load i64, ptr %arrayidx52, align 8
+  %shr55 = lshr i64 %9, %sh_prom
+  %and56 = and i64 %shr55, 255
+  %arrayidx57 = getelementptr i32, ptr %arrayidx23, i64 %and56
+  %10 = load i32, ptr %arrayidx57, align 4
+  %inc58 = add i32 %10, 1
+  store i32 %inc58, ptr %arrayidx57, align 4
+  %idxprom59 = zext i32 %10 to i64
+  %arrayidx60 = getelementptr i64, ptr %others.addr.0111, i64 %idxprom59
+  store i64 %9, ptr %arrayidx60, align 8
+  %inc62 = add nuw nsw i64 %k46.0108, 1
+  %exitcond121.not = icmp eq i64 %inc62, %n
+  br i1 %exitcond121.not, label %cleanup, label %for.body51
+
+cleanup:
+  %others.addr.1 = phi ptr [ %others.addr.0111, %for.body20 ], [ %pairs.addr.0112, %for.body51 ]
+  %pairs.addr.1 = phi ptr [ %pairs.addr.0112, %for.body20 ], [ %others.addr.0111, %for.body51 ]
+  %indvars.iv.next123 = add nuw nsw i64 %indvars.iv122, 1
+  %exitcond125.not = icmp eq i64 %indvars.iv.next123, %wide.trip.count
+  br i1 %exitcond125.not, label %cleanup70, label %for.body20
+
+cleanup70:
+  %retval.0 = phi ptr [ %pairs, %if.then ], [ %pairs, %for.cond16.preheader ], [ %pairs, %for.end.i ], [ %pairs.addr.1, %cleanup ]
+  call void @llvm.lifetime.end.p0(i64 4096, ptr nonnull %starts) #12
+  ret ptr %retval.0
+}
 
 ; Function Attrs: mustprogress nocallback nofree nounwind willreturn memory(argmem: write)
 declare void @llvm.memset.p0.i64(ptr nocapture writeonly, i8, i64, i1 immarg) #9
