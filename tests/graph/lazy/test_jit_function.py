@@ -57,6 +57,17 @@ def test_containers_go_in_and_come_out():
     assert (y.tolist(), doubled.tolist(), text, nothing) == ([0, 1], [0, 2], "text", None)
 
 
+def test_static_arguments_that_are_equal_and_not_the_same():
+    scaled, chosen = (
+        tx.jit(lambda x, by: x * by[0], static="by"),
+        tx.jit(lambda x, y: tx.where(x > 9, x, y), static="y"),
+    )
+    x = tx.tensor([1, 2])
+    assert [scaled(x, (by,)).dtype.name for by in (2, 2.0)] == ["i64", "f64"]
+    zeros = [chosen(x.astype("f32"), y).numpy() for y in (0.0, -0.0, np.float32(0), np.float32(-0.0))]
+    assert [np.signbit(z).all() for z in zeros] == [False, True, False, True]
+
+
 def test_static_arguments_are_seen():
     @tx.jit(static="times")
     def repeated(x, times):

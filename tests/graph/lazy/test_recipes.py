@@ -342,3 +342,12 @@ def test_results_of_methods_of_parameters_are_apart():
         for same in (p.contiguous(), p.reshape(2, 2), p.T, p.to("f32"), p.clone(), p.flatten(), p.clip()):
             same[...] = tx.zeros(same.shape)
             assert p.numpy().all() and (p * 1).numpy().all()
+
+
+def test_functions_of_numbers_that_are_equal_and_not_the_same():
+    x = tx.tensor(np.ones((1, 1, 2, 2), np.float32))
+    padded = [F.pad(x, (1, 1), value=v).numpy()[..., 0] for v in (0.0, -0.0, 0.0)]
+    assert [np.signbit(p).all() for p in padded] == [False, True, False]
+    F.max_pool2d(x, (1, 1))
+    with pytest.raises(CallError, match="kernel_size is True"):
+        F.max_pool2d(x, (True, True))

@@ -15,6 +15,7 @@ import numpy as np
 
 from texpr.graph.arrays.recording import active_capture, is_recording, recording
 from texpr.graph.capture.capture import Capture, Structured
+from texpr.graph.capture.exact_key import exact
 from texpr.graph.capture.symbolic import Symbolic
 from texpr.graph.capture.variable import Variable
 from texpr.graph.execution.placement import to_host
@@ -475,7 +476,7 @@ def _specification(x: Tensor | _Static) -> tuple[object, ...]:
     if isinstance(x.value, Variable):
         return x.value, x.value.dtype, x.value.device
     structure = getattr(x.value, "__texpr_structure__", None)
-    return type(x.value), x.value, structure() if structure is not None else None
+    return exact(x.value), structure() if structure is not None else None
 
 
 def _name(function: Callable[..., Any]) -> str:

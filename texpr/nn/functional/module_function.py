@@ -11,6 +11,7 @@ from typing import Any, overload
 import numpy as np
 
 from texpr.graph.arrays.recorded import as_recorded
+from texpr.graph.capture.exact_key import exact
 from texpr.graph.lazy import Tensor
 from texpr.ir.dtypes import F32
 from texpr.nn import init
@@ -134,7 +135,7 @@ class ModuleFunction:
     def _module(self, settings: dict[str, Any]) -> Module:
         """The module of these settings; those of tensors are made anew."""
         # Random numbers begin anew after `nn.manual_seed`, which makes another generator.
-        key = (init.generator(), tuple([(n, type(v), v) for n, v in settings.items()]))
+        key = (init.generator(), tuple([(n, exact(v)) for n, v in settings.items()]))
         try:
             return self._modules.get_or_make(key, lambda: self._made(settings))
         except TypeError:  # a setting without a hash, such as the weights of classes
