@@ -67,6 +67,31 @@ def test_rows_beyond_the_second_cache_are_turned_tile_by_tile():
     assert 'cache_write("Y", "Y.y")' in near and 'cache_write("Y", "Y.xo")' in far
 
 
+STEPS = """op steps(X: f32[N, C, W], F: f32[K, C, Q]; S, P) -> Y: f32[N, K, (W + 2*P - Q)//S + 1] require Q <= W + 2*P {
+  Y[n, k, x] = max(sum(c, q: X[n, c, S*x + q - P | 0] * F[k, c, q]), 0)
+}"""
+
+
+@pytest.mark.parametrize(
+    ("step", "padding", "width"), [(1, 0, 96), (1, 1, 101), (2, 0, 96), (2, 1, 131), (3, 2, 100)]
+)
+def test_a_line_beyond_the_second_cache_comes_in_blocks(step: int, padding: int, width: int):
+    """Each is copied once, for all lanes; the positions that are left over have code of their own."""
+    sizes = {"N": 2, "C": 7, "K": 16, "W": width, "Q": 3, "S": step, "P": padding}
+    s = tx.schedule(tx.op(STEPS), **sizes)
+    machine = replace(NEAR, caches=(256, 4096), instructions=SQUARES)
+    s.steps[:], s.kernel = auto(s.kernel, machine)
+    assert 'cache_read("X", "Y.xo")' in s.script() and 'cache_write("Y"' in s.script(), s.script()
+    assert 'cache_read("X", "Y.xo")' not in "".join(
+        map(str, auto(tx.schedule(tx.op(STEPS), **sizes).kernel, NEAR)[0])
+    )
+    bound = {v: sizes[v.name] for v in s.program.sizes}
+    check(
+        Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound), "shuffled"
+    )
+    s.certificate()
+
+
 def test_idle_lanes_of_the_last_tile_are_no_rows_of_squares():
     """24 channels are a register and a half: their rows are turned all the same."""
     sizes = {"N": 1, "C": 3, "K": 24, "H": 33, "W": 96, "R": 3, "Q": 3, "S": 2, "P": 1}

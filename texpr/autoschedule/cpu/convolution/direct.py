@@ -7,7 +7,8 @@ the lanes. What the field gives beyond its edges is written into a copy, so that
 need no conditions; where these are many terms, they are left out, by loops of their own for the
 edges, and the field is read where it lies. A panel that the second cache holds is walked along for
 every few positions, or the field for every few lanes, whichever moves less memory; a larger one
-comes in blocks of terms, each used by all positions. Sums keep their order.
+comes in blocks of terms, each used by all positions. Of rows, and of a line that the second cache does
+not hold, blocks are copied to it. Sums keep their order.
 
 Source: Georganas et al., Anatomy of High-Performance Deep Learning Convolutions on SIMD
 Architectures, SC 2018.
@@ -53,7 +54,8 @@ class _OuterLoops:
     """Loops around the sums.
 
     Attributes:
-        blocks: over blocks of rows, or of lanes where the weights are large.
+        blocks: over blocks of rows, or of positions of a single line, or of lanes where the weights are
+            large.
         lane_tiles: over tiles of lanes.
         rows: over positions, uncut, `y` before `x`.
         lane: over the lanes of a tile.
@@ -133,7 +135,8 @@ def _scheduled(builder: ScheduleBuilder, w: Window) -> Scheduled:
     builder.apply("reorder", *outer, *deep, *middle, *shallow, loops.lane)
     single = {handle(n) for n in w.nest.spatial if constant_extent(n) == 1}
     shared = [n for n in outer if n not in single and not (once and n == block)]
-    if w.guarded or (w.channels_first and not _has_contiguous_positions(w)):
+    parts_of_lines = w.y is None and bool(loops.blocks) and not large
+    if w.guarded or parts_of_lines or (w.channels_first and not _has_contiguous_positions(w)):
         _copied(builder, w, outer[-1], not shared)
     if _is_packed(w, loops):
         inside = (
@@ -288,6 +291,9 @@ def _cut_outer_loops(builder: ScheduleBuilder, w: Window, large: bool) -> _Outer
     elif w.y is not None:
         y_blocks, rows[0] = builder.split_if_longer(rows[0], _block_rows(builder, w), "clip")
         blocks = [y_blocks] if y_blocks else []
+    elif not large and w.row_bytes > builder.l2_budget:
+        x_blocks, rows[0] = builder.split_if_longer(rows[0], _block_positions(builder, w), "peel")
+        blocks = [x_blocks] if x_blocks else []
     return _OuterLoops(blocks, lanes, rows, lane, lane_tiles is not None)
 
 
@@ -301,6 +307,13 @@ def _block_rows(builder: ScheduleBuilder, w: Window) -> int:
         return rows
     most = -(-rows // blocks)
     return max(fair_blocks(-(-rows // tile), -(-most // tile), builder.machine.cores)) * tile
+
+
+def _block_positions(builder: ScheduleBuilder, w: Window) -> int:
+    """Positions of a block along a single line: whole tiles, whose field the second cache holds."""
+    tiles = -(-constant_extent(w.x) // w.height[0])
+    most = max(1, builder.l2_budget * tiles // w.row_bytes)
+    return max(fair_blocks(tiles, most, builder.machine.cores)) * w.height[0]
 
 
 def _row_blocks(builder: ScheduleBuilder, w: Window) -> int:
