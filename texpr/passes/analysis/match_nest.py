@@ -9,7 +9,7 @@ from texpr.ir.build import integer
 from texpr.ir.expr import Add, Call, Cast, Const, Expr, Mul, Read, Tensor, Var
 from texpr.ir.instructions import INSTRUCTIONS, meaning
 from texpr.ir.loop import For, If, Kernel, Stmt, Store, instruction_of
-from texpr.ir.loop_kind import InstructionNest
+from texpr.ir.loop_kind import InstructionNest, Vector
 from texpr.ir.printing.expr import show
 from texpr.ir.printing.loop import source_kernel
 from texpr.ir.store_kind import ATOMIC
@@ -53,6 +53,8 @@ def check_instructions(kernel: Kernel) -> Kernel:
             try:
                 if name not in INSTRUCTIONS:
                     raise Mismatch("there is no such instruction")
+                if (around := _vector_around(kernel, loop)) is not None:
+                    raise Mismatch(f"the loop `{around.var.name}` around it is vectorized")
                 instance(name, loop)
             except Mismatch as why:
                 raise ScheduleError(
@@ -62,6 +64,12 @@ def check_instructions(kernel: Kernel) -> Kernel:
                     help="apply the other steps on its loops and tensors first, then tensorize",
                 ) from None
     return kernel
+
+
+def _vector_around(kernel: Kernel, nest: For) -> For | None:
+    """A loop around a nest whose iterations would be lanes: an instruction has its own."""
+    vectors = (n for n in walk(kernel) if isinstance(n, For) and isinstance(n.kind, Vector))
+    return next((v for v in vectors if integer(v.extent) != 1 and any(n is nest for n in walk(v))), None)
 
 
 def unify(pattern: Kernel, loop: For, *, masked: bool = False, tiles: Collection[str] | None = None) -> Match:

@@ -152,6 +152,13 @@ def test_steps_after_which_a_nest_is_no_instance(step: tuple, why: str, certify:
     assert error.value.span is not None and "then tensorize" in str(error.value.help)
 
 
+@pytest.mark.parametrize("certify", [True, False])
+def test_a_vectorized_loop_around_an_instruction(certify: bool):
+    s = scheduled("vpdpbusd", M=3, K=16, N=32).vectorize("ko")
+    with tx.options(certify=certify), pytest.raises(tx.CertificateError, match="`ko` around it is vector"):
+        s.compile()(*arrays(s, 3, 16, 32))
+
+
 def test_loops_of_an_instruction_are_not_written_out():
     """Marked before it takes the nest or after that."""
     given = np.arange(256, dtype="f4").reshape(16, 16), np.ones(16, "f4")
