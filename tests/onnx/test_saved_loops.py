@@ -118,6 +118,11 @@ def test_orders_by_topk(tmp_path, t):
         assert set(check(tmp_path / "m.onnx", operator, rows)) <= {"TopK", "Cast", "Add"}
     assert "TopK" in check(tmp_path / "m.onnx", ops.topk, rows, k=4)
     check(tmp_path / "m.onnx", ops.topk, rows, k=0)
+    best = tx.op(
+        "extern op top_rows<T: num>(X: T[*S, N]; k) -> p: i64[*S, k] in 0..N distinct "
+        "op best<T: num>(X: T[M, N]) -> Y: T[M, 2] { p = top_rows(X, k=2) Y[m, i] = X[m, p[m, 1 - i]] }"
+    )
+    assert "TopK" in check(tmp_path / "m.onnx", best, rows)
     for operator in (ops.searchsorted, ops.searchsorted_right):
         check(tmp_path / "m.onnx", operator, np.sort(rows[0]), rows[1])
 

@@ -30,6 +30,11 @@ def argsort_rows_down(X: np.ndarray) -> np.ndarray:  # noqa: N803
     return X.shape[-1] - 1 - np.argsort(X[..., ::-1], axis=-1, kind="stable")[..., ::-1]
 
 
+def top_rows(X: np.ndarray, k: int) -> np.ndarray:  # noqa: N803
+    """The first k of these places."""
+    return argsort_rows_down(X)[..., :k]
+
+
 def search_row(A: np.ndarray, V: np.ndarray) -> np.ndarray:  # noqa: N803
     """For each value the number of elements of an ordered vector that are less."""
     return np.searchsorted(A, V, "left")
@@ -43,6 +48,7 @@ def search_row_right(A: np.ndarray, V: np.ndarray) -> np.ndarray:  # noqa: N803
 _NATIVE: Mapping[Callable[..., np.ndarray], tuple[str, tuple[int, ...]]] = {
     argsort_rows: ("argsort", (2, 2)),
     argsort_rows_down: ("argsort_down", (2, 2)),
+    top_rows: ("top", (2, 2)),
     search_row: ("search", (1, 1, 1)),
     search_row_right: ("search_right", (1, 1, 1)),
 }
@@ -64,3 +70,4 @@ def register() -> None:
         register_extern(function.__name__, function, address=partial(_address, native, ranks))
     works_along_rows(argsort_rows)
     works_along_rows(argsort_rows_down)
+    works_along_rows(top_rows)

@@ -29,6 +29,26 @@ def test_argsort_is_numpys_stable_one(array: np.ndarray):
     np.testing.assert_array_equal(tx.ops.argsort_descending(array), down)
 
 
+@given(FLOATS, st.integers(0, 70))
+def test_the_largest_are_the_first_of_the_order(array: np.ndarray, k: int):
+    """Equal ones in their order, NaN first; few of many by a heap, others by the whole order."""
+    k = min(k, array.shape[-1])
+    values, places = tx.ops.topk(array, k=k)
+    np.testing.assert_array_equal(places, row_orders.argsort_rows_down(array)[..., :k])
+    np.testing.assert_array_equal(values, np.take_along_axis(array, places, -1))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i4", "u1"])
+@pytest.mark.parametrize("kind", ["random", "increasing", "decreasing", "few values"])
+def test_the_largest_of_long_rows(kind: str, dtype: str):
+    row = np.random.default_rng(0).integers(0, 9 if kind == "few values" else 200, (2, 700))
+    row = row if kind in ("random", "few values") else np.sort(row) * (1 if kind == "increasing" else -1)
+    array = row.astype(dtype)
+    for k in (1, 3, 87, 88, 700):
+        places = tx.ops.topk(array, k=k)[1]
+        np.testing.assert_array_equal(places, row_orders.argsort_rows_down(array)[:, :k])
+
+
 @given(hnp.arrays(st.sampled_from([f"{k}{n}" for k in "iu" for n in (1, 2, 4, 8)]), st.integers(0, 90)))
 def test_argsort_of_integers(array: np.ndarray):
     np.testing.assert_array_equal(tx.ops.argsort(array), np.argsort(array, kind="stable"))

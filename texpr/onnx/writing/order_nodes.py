@@ -54,9 +54,9 @@ def _as_before(graph: Graph, values: Value, x: Value) -> Value:
     return graph.cast(values, x.dtype)
 
 
-def _places(graph: Graph, args: Sequence[Value], largest: bool) -> Value:
+def _places(graph: Graph, args: Sequence[Value], largest: bool, k: int | None = None) -> Value:
     (x,) = args
-    return ordered(graph, x, None, x.shape[-1], largest)[1]
+    return ordered(graph, x, None, x.shape[-1] if k is None else k, largest)[1]
 
 
 def _searched(graph: Graph, args: Sequence[Value], right: bool) -> Value:
@@ -73,9 +73,10 @@ def _searched(graph: Graph, args: Sequence[Value], right: bool) -> Value:
     return Reducer(graph, s).over("sum", graph.cast(before, I64), [1])
 
 
-ORDERS: Mapping[str, Callable[[Graph, Sequence[Value]], Value]] = {
+ORDERS: Mapping[str, Callable[..., Value]] = {
     "argsort_rows": partial(_places, largest=False),
     "argsort_rows_down": partial(_places, largest=True),
+    "top_rows": partial(_places, largest=True),
     "search_row": partial(_searched, right=False),
     "search_row_right": partial(_searched, right=True),
 }

@@ -49,7 +49,8 @@ def written(graph: Graph, program: Program, args: Sequence[Value]) -> list[Value
     if is_extern(program):
         if program.name not in ORDERS:
             raise Inexpressible("code from outside of the language")
-        return [ORDERS[program.name](graph, args)]
+        numbers = {name: n for name, n in program.constants if isinstance(n, int)}
+        return [ORDERS[program.name](graph, args, **numbers)]
     sizes, packs = bind_call(program, [a.shape for a in args])
     shapes = [caller_shape(t, sizes, packs) for t in program.outputs]
     concrete = specialize(expand_packs(program, {v: tuple(map(index, s)) for v, s in packs.items()}), sizes)

@@ -1,4 +1,4 @@
-"""Native orders of rows: argsort by radix, and places in ordered rows.
+"""Native orders of rows: argsort by radix, the largest elements, and places in ordered rows.
 
 Their source is `sorting.c` in `runtime.native`. All functions have the signature of extern operators.
 """
@@ -26,7 +26,7 @@ DTYPES = (
     "f8e4m3",
     "f8e5m2",
 )
-FUNCTIONS = ("argsort", "argsort_down", "search", "search_right")
+FUNCTIONS = ("argsort", "argsort_down", "top", "search", "search_right")
 
 
 def address(function: str, dtype: str) -> int:

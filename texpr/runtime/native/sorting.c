@@ -200,6 +200,93 @@ SHARED int32_t argsort(const void *data, int64_t *places, int64_t rows, int64_t 
     return 0;
 }
 
+/* The largest elements of a row: a heap of those so far, whose last one in the order is the first item. */
+static inline bool is_behind(Item a, Item b) {
+    return a.key > b.key || (a.key == b.key && a.place > b.place);
+}
+
+static inline void sink(Item *heap, int64_t n, int64_t at) {
+    const Item item = heap[at];
+    for (int64_t below; (below = 2 * at + 1) < n; at = below) {
+        below += below + 1 < n && is_behind(heap[below + 1], heap[below]);
+        if (!is_behind(heap[below], item))
+            break;
+        heap[at] = heap[below];
+    }
+    heap[at] = item;
+}
+
+enum { CHUNK = 16 };
+typedef float Chunk __attribute__((vector_size(CHUNK * sizeof(float))));
+
+/* True if no element of a chunk is above a number, or NaN. */
+static inline bool is_below(const float *row, float number) {
+    Chunk chunk;
+    __builtin_memcpy(&chunk, row, sizeof chunk);
+    return __builtin_reduce_and(chunk <= number) != 0;
+}
+
+/* Have an element take the place of the last one, if it comes before it: an equal one behind it does not. */
+static inline void offer(Item *heap, int64_t k, const void *data, int64_t first, int64_t place, Type type) {
+    const uint64_t key = ~key_of(data, first + place, type);
+    if (key < heap[0].key) {
+        heap[0] = (Item){key, place};
+        sink(heap, k, 0);
+    }
+}
+
+SHARED void take_largest(Item *heap, int64_t k, const void *data, int64_t first, int64_t n, Type type) {
+    for (int64_t at = 0; at < k; at++)
+        heap[at] = (Item){~key_of(data, first + at, type), at};
+    for (int64_t at = k / 2 - 1; at >= 0; at--)
+        sink(heap, k, at);
+    const float *row = (const float *)data + first;
+    for (int64_t at = k; at < n;) {
+        if (type == F32 && at + CHUNK <= n && is_below(row + at, row[heap[0].place])) {
+            at += CHUNK;
+            continue;
+        }
+        for (const int64_t end = at + CHUNK < n ? at + CHUNK : n; at < end; at++)
+            if (type != F32 || !(row[at] <= row[heap[0].place]))
+                offer(heap, k, data, first, at, type);
+    }
+}
+
+/* The places of the k largest elements of each row, in decreasing order. 0, or 1 where there is no memory. */
+SHARED int32_t top(const void *data, int64_t *places, int64_t rows, int64_t n, int64_t k, Type type) {
+    if (rows <= 0 || k <= 0)
+        return 0;
+    Item *heap = tx_alloc((uint64_t)k * sizeof(Item));
+    if (!heap)
+        return 1;
+    for (int64_t row = 0; row < rows; row++) {
+        take_largest(heap, k, data, row * n, n, type);
+        for (int64_t left = k; left > 0; left--) {
+            places[row * k + left - 1] = heap[0].place;
+            heap[0] = heap[left - 1];
+            sink(heap, left - 1, 0);
+        }
+    }
+    tx_free(heap);
+    return 0;
+}
+
+/* The same by whole orders, where k is no small part of n. */
+SHARED int32_t top_of_order(const void *data, int64_t *places, int64_t rows, int64_t n, int64_t k, Type type) {
+    int64_t *all = tx_alloc((uint64_t)n * sizeof(int64_t));
+    int32_t failed = !all;
+    for (int64_t row = 0; !failed && row < rows; row++) {
+        failed = argsort((const char *)data + row * n * bytes_of(type), all, 1, n, type, true);
+        for (int64_t at = 0; !failed && at < k; at++)
+            places[row * k + at] = all[at];
+    }
+    if (all)
+        tx_free(all);
+    return failed;
+}
+
+enum { SMALL_PART = 8 };
+
 /* For each value of a row, the number of elements of the ordered row that are less, or less or equal. */
 SHARED void search(const void *row, int64_t n, const void *values, int64_t *places, int64_t count, Type type,
                    bool right) {
@@ -226,6 +313,10 @@ SHARED void search(const void *row, int64_t n, const void *values, int64_t *plac
     }                                                                                                        \
     int32_t tx_argsort_down_##dtype(const void *x, int64_t *p, int64_t rows, int64_t n) {                    \
         return argsort(x, p, rows, n, type, true);                                                           \
+    }                                                                                                        \
+    int32_t tx_top_##dtype(const void *x, int64_t *p, int64_t rows, int64_t n, int64_t same, int64_t k) {      \
+        (void)same;                                                                                          \
+        return k <= n / SMALL_PART ? top(x, p, rows, n, k, type) : top_of_order(x, p, rows, n, k, type);     \
     }                                                                                                        \
     int32_t tx_search_##dtype(const void *a, const void *v, int64_t *p, int64_t n, int64_t m) {              \
         search(a, n, v, p, m, type, false);                                                                  \

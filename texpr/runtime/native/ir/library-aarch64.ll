@@ -1,6 +1,6 @@
 ; library.c for aarch64: written by scripts/native.py, not to be edited.
 ; clang 19.1.7 -std=c11 -ffreestanding -O2 -Wall -Wextra -Werror -Wno-unused-function -fwrapv -fno-strict-aliasing -fno-vectorize -fno-slp-vectorize -fno-unroll-loops -fPIC -fno-stack-protector -fno-asynchronous-unwind-tables -fomit-frame-pointer -fno-discard-value-names
-; sources e76e57a3f5d08d8ae4af5dbb70297aa57b88d25225c2c30b16351bc58bcb95b8
+; sources b5133188e8995797907528d974ce715982e2d09427688d861bfacb0bd29928a2
 source_filename = "library.c"
 target datalayout = "e-m:e-i8:8:32-i16:16:32-i64:64-i128:128-n32:64-S128-Fn32"
 target triple = "aarch64-unknown-linux-gnu"

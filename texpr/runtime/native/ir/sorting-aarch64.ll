@@ -1,18 +1,19 @@
 ; sorting.c for aarch64: written by scripts/native.py, not to be edited.
 ; clang 19.1.7 -std=c11 -ffreestanding -O2 -Wall -Wextra -Werror -Wno-unused-function -fwrapv -fno-strict-aliasing -fno-vectorize -fno-slp-vectorize -fno-unroll-loops -fPIC -fno-stack-protector -fno-asynchronous-unwind-tables -fomit-frame-pointer -fno-discard-value-names
-; sources e76e57a3f5d08d8ae4af5dbb70297aa57b88d25225c2c30b16351bc58bcb95b8
+; sources b5133188e8995797907528d974ce715982e2d09427688d861bfacb0bd29928a2
 source_filename = "sorting.c"
 target datalayout = "e-m:e-i8:8:32-i16:16:32-i64:64-i128:128-n32:64-S128-Fn32"
 target triple = "aarch64-unknown-linux-gnu"
 
 %struct.Item = type { i64, i64 }
 
+@switch.table.top_of_order = private unnamed_addr constant [14 x i64] [i64 1, i64 2, i64 4, i64 8, i64 1, i64 2, i64 4, i64 8, i64 2, i64 2, i64 4, i64 8, i64 1, i64 1], align 8
 @switch.table.argsort_pairs = private unnamed_addr constant [14 x i32] [i32 1, i32 2, i32 4, i32 8, i32 1, i32 2, i32 4, i32 8, i32 2, i32 2, i32 4, i32 8, i32 1, i32 1], align 4
 
 ; Function Attrs: nounwind
 define range(i32 0, 2) i32 @tx_argsort_i8(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
 entry:
-  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 0, i1 noundef false) #10
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 0, i1 noundef false) #11
   ret i32 %call
 }
 
@@ -45,12 +46,12 @@ bytes_of.exit:
 
 if.then4:
   %cond = sext i1 %decreasing to i32
-  %call5 = tail call fastcc i32 @argsort_pairs(ptr noundef %data, ptr noundef %places, i64 noundef %rows, i64 noundef %n, i32 noundef %type, i32 noundef %cond) #10
+  %call5 = tail call fastcc i32 @argsort_pairs(ptr noundef %data, ptr noundef %places, i64 noundef %rows, i64 noundef %n, i32 noundef %type, i32 noundef %cond) #11
   br label %return
 
 if.end6:
   %mul7 = shl i64 %n, 5
-  %call8 = tail call ptr @tx_alloc(i64 noundef %mul7) #11
+  %call8 = tail call ptr @tx_alloc(i64 noundef %mul7) #12
   %tobool.not = icmp eq ptr %call8, null
   br i1 %tobool.not, label %return, label %for.cond14.preheader.lr.ph
 
@@ -68,7 +69,7 @@ for.cond14.preheader:
   br label %for.body17
 
 for.cond.cleanup:
-  tail call void @tx_free(ptr noundef nonnull %call8) #11
+  tail call void @tx_free(ptr noundef nonnull %call8) #12
   br label %return
 
 for.cond.cleanup16:
@@ -80,7 +81,7 @@ switch.lookup:
 
 bytes_of.exit74:
   %retval.0.i71 = phi i32 [ %switch.load, %switch.lookup ], [ 8, %for.cond.cleanup16 ]
-  %call21 = tail call fastcc ptr @ordered(ptr noundef nonnull %call8, ptr noundef %add.ptr, i64 noundef %n, i32 noundef %retval.0.i71) #10
+  %call21 = tail call fastcc ptr @ordered(ptr noundef nonnull %call8, ptr noundef %add.ptr, i64 noundef %n, i32 noundef %retval.0.i71) #11
   %mul29 = mul i64 %row.084, %n
   %2 = getelementptr i64, ptr %places, i64 %mul29
   br label %for.body26
@@ -89,7 +90,7 @@ for.body17:
   %k.080 = phi i64 [ 0, %for.cond14.preheader ], [ %inc, %for.body17 ]
   %arrayidx = getelementptr %struct.Item, ptr %call8, i64 %k.080
   %add = add i64 %k.080, %mul18
-  %call19 = tail call fastcc i64 @key_of(ptr noundef %data, i64 noundef %add, i32 noundef %type) #10
+  %call19 = tail call fastcc i64 @key_of(ptr noundef %data, i64 noundef %add, i32 noundef %type) #11
   %xor = xor i64 %call19, %cond12
   store i64 %xor, ptr %arrayidx, align 8
   %.compoundliteral.sroa.2.0.arrayidx.sroa_idx = getelementptr inbounds i8, ptr %arrayidx, i64 8
@@ -121,14 +122,217 @@ return:
 ; Function Attrs: nounwind
 define range(i32 0, 2) i32 @tx_argsort_down_i8(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
 entry:
-  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 0, i1 noundef true) #10
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 0, i1 noundef true) #11
   ret i32 %call
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_top_i8(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n, i64 noundef %same, i64 noundef %k) local_unnamed_addr #0 {
+entry:
+  %div = sdiv i64 %n, 8
+  %cmp.not = icmp slt i64 %div, %k
+  br i1 %cmp.not, label %cond.false, label %cond.true
+
+cond.true:
+  %call = tail call fastcc i32 @top(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i64 noundef %k, i32 noundef 0) #11
+  br label %cond.end
+
+cond.false:
+  %call1 = tail call fastcc i32 @top_of_order(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i64 noundef %k, i32 noundef 0) #11
+  br label %cond.end
+
+cond.end:
+  %cond = phi i32 [ %call, %cond.true ], [ %call1, %cond.false ]
+  ret i32 %cond
+}
+
+; Function Attrs: noinline nounwind
+define internal fastcc range(i32 0, 2) i32 @top(ptr nocapture noundef readonly %data, ptr nocapture noundef writeonly %places, i64 noundef %rows, i64 noundef %n, i64 noundef %k, i32 noundef %type) unnamed_addr #1 {
+entry:
+  %cmp = icmp slt i64 %rows, 1
+  %cmp1 = icmp slt i64 %k, 1
+  %or.cond = or i1 %cmp, %cmp1
+  br i1 %or.cond, label %return, label %if.end
+
+if.end:
+  %mul = shl nuw i64 %k, 4
+  %call = tail call ptr @tx_alloc(i64 noundef %mul) #12
+  %tobool.not = icmp eq ptr %call, null
+  br i1 %tobool.not, label %return, label %for.body.lr.ph
+
+for.body.lr.ph:
+  %invariant.gep39 = getelementptr i8, ptr %places, i64 -8
+  %place = getelementptr inbounds i8, ptr %call, i64 8
+  br label %for.body
+
+for.cond.cleanup:
+  tail call void @tx_free(ptr noundef nonnull %call) #12
+  br label %return
+
+for.body:
+  %row.042 = phi i64 [ 0, %for.body.lr.ph ], [ %inc, %for.cond.cleanup8 ]
+  %mul5 = mul i64 %row.042, %n
+  tail call fastcc void @take_largest(ptr noundef nonnull %call, i64 noundef %k, ptr noundef %data, i64 noundef %mul5, i64 noundef %n, i32 noundef %type) #11
+  %mul10 = mul i64 %row.042, %k
+  %gep40 = getelementptr i64, ptr %invariant.gep39, i64 %mul10
+  br label %for.body9
+
+for.cond.cleanup8:
+  %inc = add nuw nsw i64 %row.042, 1
+  %exitcond.not = icmp eq i64 %inc, %rows
+  br i1 %exitcond.not, label %for.cond.cleanup, label %for.body
+
+for.body9:
+  %left.038 = phi i64 [ %k, %for.body ], [ %sub13, %sink.exit ]
+  %0 = load i64, ptr %place, align 8
+  %gep = getelementptr i64, ptr %gep40, i64 %left.038
+  store i64 %0, ptr %gep, align 8
+  %sub13 = add nsw i64 %left.038, -1
+  %arrayidx14 = getelementptr %struct.Item, ptr %call, i64 %sub13
+  tail call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %call, ptr noundef nonnull align 8 dereferenceable(16) %arrayidx14, i64 16, i1 false)
+  %item.sroa.0.0.copyload.i = load i64, ptr %call, align 8
+  %item.sroa.5.0.copyload.i = load i64, ptr %place, align 8
+  %cmp45.i = icmp ugt i64 %sub13, 1
+  br i1 %cmp45.i, label %for.body.i, label %sink.exit
+
+for.body.i:
+  %add48.i = phi i64 [ %add.i, %if.end.i ], [ 1, %for.body9 ]
+  %mul47.i = phi i64 [ %mul.i, %if.end.i ], [ 0, %for.body9 ]
+  %at.addr.046.i = phi i64 [ %add6.i, %if.end.i ], [ 0, %for.body9 ]
+  %add1.i = add nsw i64 %mul47.i, 2
+  %cmp2.i = icmp slt i64 %add1.i, %sub13
+  br i1 %cmp2.i, label %land.rhs.i, label %land.end.i
+
+land.rhs.i:
+  %arrayidx4.i = getelementptr %struct.Item, ptr %call, i64 %add1.i
+  %arrayidx5.i = getelementptr %struct.Item, ptr %call, i64 %add48.i
+  %.unpack.i = load i64, ptr %arrayidx4.i, align 8
+  %.unpack32.i = load i64, ptr %arrayidx5.i, align 8
+  %cmp.i.i = icmp ugt i64 %.unpack.i, %.unpack32.i
+  br i1 %cmp.i.i, label %land.end.i, label %lor.rhs.i.i
+
+lor.rhs.i.i:
+  %.elt33.i = getelementptr inbounds i8, ptr %arrayidx5.i, i64 8
+  %.unpack34.i = load i64, ptr %.elt33.i, align 8
+  %.elt30.i = getelementptr inbounds i8, ptr %arrayidx4.i, i64 8
+  %.unpack31.i = load i64, ptr %.elt30.i, align 8
+  %cmp4.i.i = icmp eq i64 %.unpack.i, %.unpack32.i
+  %cmp6.i.i = icmp sgt i64 %.unpack31.i, %.unpack34.i
+  %1 = select i1 %cmp4.i.i, i1 %cmp6.i.i, i1 false
+  br label %land.end.i
+
+land.end.i:
+  %2 = phi i1 [ false, %for.body.i ], [ true, %land.rhs.i ], [ %1, %lor.rhs.i.i ]
+  %conv.i = zext i1 %2 to i64
+  %add6.i = add nsw i64 %add48.i, %conv.i
+  %arrayidx7.i = getelementptr %struct.Item, ptr %call, i64 %add6.i
+  %.unpack35.i = load i64, ptr %arrayidx7.i, align 8
+  %cmp.i38.i = icmp ugt i64 %.unpack35.i, %item.sroa.0.0.copyload.i
+  br i1 %cmp.i38.i, label %if.end.i, label %is_behind.exit42.i
+
+is_behind.exit42.i:
+  %.elt36.i = getelementptr inbounds i8, ptr %arrayidx7.i, i64 8
+  %.unpack37.i = load i64, ptr %.elt36.i, align 8
+  %cmp4.i40.i = icmp eq i64 %.unpack35.i, %item.sroa.0.0.copyload.i
+  %cmp6.i41.i = icmp sgt i64 %.unpack37.i, %item.sroa.5.0.copyload.i
+  %3 = select i1 %cmp4.i40.i, i1 %cmp6.i41.i, i1 false
+  br i1 %3, label %if.end.i, label %sink.exit
+
+if.end.i:
+  %arrayidx9.i = getelementptr %struct.Item, ptr %call, i64 %at.addr.046.i
+  tail call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %arrayidx9.i, ptr noundef nonnull align 8 dereferenceable(16) %arrayidx7.i, i64 16, i1 false)
+  %mul.i = shl i64 %add6.i, 1
+  %add.i = or disjoint i64 %mul.i, 1
+  %cmp.i = icmp slt i64 %add.i, %sub13
+  br i1 %cmp.i, label %for.body.i, label %sink.exit
+
+sink.exit:
+  %at.addr.0.lcssa.i = phi i64 [ 0, %for.body9 ], [ %add6.i, %if.end.i ], [ %at.addr.046.i, %is_behind.exit42.i ]
+  %arrayidx11.i = getelementptr %struct.Item, ptr %call, i64 %at.addr.0.lcssa.i
+  store i64 %item.sroa.0.0.copyload.i, ptr %arrayidx11.i, align 8
+  %item.sroa.5.0.arrayidx11.sroa_idx.i = getelementptr inbounds i8, ptr %arrayidx11.i, i64 8
+  store i64 %item.sroa.5.0.copyload.i, ptr %item.sroa.5.0.arrayidx11.sroa_idx.i, align 8
+  %cmp7 = icmp sgt i64 %left.038, 1
+  br i1 %cmp7, label %for.body9, label %for.cond.cleanup8
+
+return:
+  %retval.1 = phi i32 [ 0, %entry ], [ 0, %for.cond.cleanup ], [ 1, %if.end ]
+  ret i32 %retval.1
+}
+
+; Function Attrs: noinline nounwind
+define internal fastcc range(i32 0, 2) i32 @top_of_order(ptr nocapture noundef readonly %data, ptr nocapture noundef writeonly %places, i64 noundef %rows, i64 noundef %n, i64 noundef %k, i32 noundef %type) unnamed_addr #1 {
+entry:
+  %mul = shl i64 %n, 3
+  %call = tail call ptr @tx_alloc(i64 noundef %mul) #12
+  %tobool.not = icmp eq ptr %call, null
+  %lnot.ext = zext i1 %tobool.not to i32
+  %cmp39 = icmp slt i64 %rows, 1
+  %.not = or i1 %cmp39, %tobool.not
+  br i1 %.not, label %for.cond.cleanup, label %for.body.lr.ph
+
+for.body.lr.ph:
+  %cmp936 = icmp sgt i64 %k, 0
+  %0 = icmp ult i32 %type, 14
+  %1 = zext nneg i32 %type to i64
+  %switch.gep = getelementptr inbounds [14 x i64], ptr @switch.table.top_of_order, i64 0, i64 %1
+  br label %for.body
+
+for.cond.cleanup:
+  %failed.0.lcssa = phi i32 [ %lnot.ext, %entry ], [ %call5, %for.cond.cleanup12 ]
+  br i1 %tobool.not, label %if.end, label %if.then
+
+for.body:
+  %row.040 = phi i64 [ 0, %for.body.lr.ph ], [ %inc17, %for.cond.cleanup12 ]
+  %mul2 = mul i64 %row.040, %n
+  br i1 %0, label %switch.lookup, label %bytes_of.exit
+
+switch.lookup:
+  %switch.load = load i64, ptr %switch.gep, align 8
+  br label %bytes_of.exit
+
+bytes_of.exit:
+  %retval.0.i = phi i64 [ %switch.load, %switch.lookup ], [ 8, %for.body ]
+  %mul4 = mul i64 %mul2, %retval.0.i
+  %add.ptr = getelementptr i8, ptr %data, i64 %mul4
+  %call5 = tail call fastcc i32 @argsort(ptr noundef %add.ptr, ptr noundef %call, i64 noundef 1, i64 noundef %n, i32 noundef %type, i1 noundef true) #11
+  %tobool7.not = icmp eq i32 %call5, 0
+  %2 = and i1 %tobool7.not, %cmp936
+  br i1 %2, label %for.body13.lr.ph, label %for.cond.cleanup12
+
+for.body13.lr.ph:
+  %mul14 = mul i64 %row.040, %k
+  %3 = getelementptr i64, ptr %places, i64 %mul14
+  br label %for.body13
+
+for.cond.cleanup12:
+  %inc17 = add nuw nsw i64 %row.040, 1
+  %cmp = icmp slt i64 %inc17, %rows
+  %4 = select i1 %tobool7.not, i1 %cmp, i1 false
+  br i1 %4, label %for.body, label %for.cond.cleanup
+
+for.body13:
+  %at.037 = phi i64 [ 0, %for.body13.lr.ph ], [ %inc, %for.body13 ]
+  %arrayidx = getelementptr i64, ptr %call, i64 %at.037
+  %5 = load i64, ptr %arrayidx, align 8
+  %arrayidx15 = getelementptr i64, ptr %3, i64 %at.037
+  store i64 %5, ptr %arrayidx15, align 8
+  %inc = add nuw nsw i64 %at.037, 1
+  %cmp9 = icmp slt i64 %inc, %k
+  br i1 %cmp9, label %for.body13, label %for.cond.cleanup12
+
+if.then:
+  tail call void @tx_free(ptr noundef nonnull %call) #12
+  br label %if.end
+
+if.end:
+  ret i32 %failed.0.lcssa
 }
 
 ; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
 define noundef i32 @tx_search_i8(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
 entry:
-  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 0, i1 noundef false) #10
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 0, i1 noundef false) #11
   ret i32 0
 }
 
@@ -147,7 +351,7 @@ for.cond.cleanup:
 
 for.body:
   %k.022 = phi i64 [ 0, %for.body.lr.ph ], [ %inc, %while.end ]
-  %call = tail call fastcc i64 @key_of(ptr noundef %values, i64 noundef %k.022, i32 noundef %type) #10
+  %call = tail call fastcc i64 @key_of(ptr noundef %values, i64 noundef %k.022, i32 noundef %type) #11
   br i1 %cmp118, label %while.body, label %while.end
 
 while.body:
@@ -156,7 +360,7 @@ while.body:
   %sub = sub i64 %hi.019, %lo.020
   %div = sdiv i64 %sub, 2
   %add = add i64 %div, %lo.020
-  %call2 = tail call fastcc i64 @key_of(ptr noundef %row, i64 noundef %add, i32 noundef %type) #10
+  %call2 = tail call fastcc i64 @key_of(ptr noundef %row, i64 noundef %add, i32 noundef %type) #11
   br i1 %right, label %cond.true, label %cond.false
 
 cond.true:
@@ -189,371 +393,631 @@ while.end:
 ; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
 define noundef i32 @tx_search_right_i8(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
 entry:
-  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 0, i1 noundef true) #10
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 0, i1 noundef true) #11
   ret i32 0
 }
 
 ; Function Attrs: nounwind
 define range(i32 0, 2) i32 @tx_argsort_i16(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
 entry:
-  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 1, i1 noundef false) #10
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 1, i1 noundef false) #11
   ret i32 %call
 }
 
 ; Function Attrs: nounwind
 define range(i32 0, 2) i32 @tx_argsort_down_i16(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
 entry:
-  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 1, i1 noundef true) #10
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 1, i1 noundef true) #11
   ret i32 %call
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_top_i16(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n, i64 noundef %same, i64 noundef %k) local_unnamed_addr #0 {
+entry:
+  %div = sdiv i64 %n, 8
+  %cmp.not = icmp slt i64 %div, %k
+  br i1 %cmp.not, label %cond.false, label %cond.true
+
+cond.true:
+  %call = tail call fastcc i32 @top(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i64 noundef %k, i32 noundef 1) #11
+  br label %cond.end
+
+cond.false:
+  %call1 = tail call fastcc i32 @top_of_order(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i64 noundef %k, i32 noundef 1) #11
+  br label %cond.end
+
+cond.end:
+  %cond = phi i32 [ %call, %cond.true ], [ %call1, %cond.false ]
+  ret i32 %cond
 }
 
 ; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
 define noundef i32 @tx_search_i16(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
 entry:
-  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 1, i1 noundef false) #10
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 1, i1 noundef false) #11
   ret i32 0
 }
 
 ; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
 define noundef i32 @tx_search_right_i16(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
 entry:
-  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 1, i1 noundef true) #10
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 1, i1 noundef true) #11
   ret i32 0
 }
 
 ; Function Attrs: nounwind
 define range(i32 0, 2) i32 @tx_argsort_i32(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
 entry:
-  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 2, i1 noundef false) #10
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 2, i1 noundef false) #11
   ret i32 %call
 }
 
 ; Function Attrs: nounwind
 define range(i32 0, 2) i32 @tx_argsort_down_i32(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
 entry:
-  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 2, i1 noundef true) #10
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 2, i1 noundef true) #11
   ret i32 %call
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_top_i32(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n, i64 noundef %same, i64 noundef %k) local_unnamed_addr #0 {
+entry:
+  %div = sdiv i64 %n, 8
+  %cmp.not = icmp slt i64 %div, %k
+  br i1 %cmp.not, label %cond.false, label %cond.true
+
+cond.true:
+  %call = tail call fastcc i32 @top(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i64 noundef %k, i32 noundef 2) #11
+  br label %cond.end
+
+cond.false:
+  %call1 = tail call fastcc i32 @top_of_order(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i64 noundef %k, i32 noundef 2) #11
+  br label %cond.end
+
+cond.end:
+  %cond = phi i32 [ %call, %cond.true ], [ %call1, %cond.false ]
+  ret i32 %cond
 }
 
 ; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
 define noundef i32 @tx_search_i32(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
 entry:
-  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 2, i1 noundef false) #10
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 2, i1 noundef false) #11
   ret i32 0
 }
 
 ; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
 define noundef i32 @tx_search_right_i32(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
 entry:
-  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 2, i1 noundef true) #10
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 2, i1 noundef true) #11
   ret i32 0
 }
 
 ; Function Attrs: nounwind
 define range(i32 0, 2) i32 @tx_argsort_i64(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
 entry:
-  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 3, i1 noundef false) #10
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 3, i1 noundef false) #11
   ret i32 %call
 }
 
 ; Function Attrs: nounwind
 define range(i32 0, 2) i32 @tx_argsort_down_i64(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
 entry:
-  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 3, i1 noundef true) #10
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 3, i1 noundef true) #11
   ret i32 %call
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_top_i64(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n, i64 noundef %same, i64 noundef %k) local_unnamed_addr #0 {
+entry:
+  %div = sdiv i64 %n, 8
+  %cmp.not = icmp slt i64 %div, %k
+  br i1 %cmp.not, label %cond.false, label %cond.true
+
+cond.true:
+  %call = tail call fastcc i32 @top(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i64 noundef %k, i32 noundef 3) #11
+  br label %cond.end
+
+cond.false:
+  %call1 = tail call fastcc i32 @top_of_order(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i64 noundef %k, i32 noundef 3) #11
+  br label %cond.end
+
+cond.end:
+  %cond = phi i32 [ %call, %cond.true ], [ %call1, %cond.false ]
+  ret i32 %cond
 }
 
 ; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
 define noundef i32 @tx_search_i64(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
 entry:
-  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 3, i1 noundef false) #10
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 3, i1 noundef false) #11
   ret i32 0
 }
 
 ; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
 define noundef i32 @tx_search_right_i64(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
 entry:
-  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 3, i1 noundef true) #10
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 3, i1 noundef true) #11
   ret i32 0
 }
 
 ; Function Attrs: nounwind
 define range(i32 0, 2) i32 @tx_argsort_u8(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
 entry:
-  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 4, i1 noundef false) #10
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 4, i1 noundef false) #11
   ret i32 %call
 }
 
 ; Function Attrs: nounwind
 define range(i32 0, 2) i32 @tx_argsort_down_u8(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
 entry:
-  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 4, i1 noundef true) #10
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 4, i1 noundef true) #11
   ret i32 %call
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_top_u8(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n, i64 noundef %same, i64 noundef %k) local_unnamed_addr #0 {
+entry:
+  %div = sdiv i64 %n, 8
+  %cmp.not = icmp slt i64 %div, %k
+  br i1 %cmp.not, label %cond.false, label %cond.true
+
+cond.true:
+  %call = tail call fastcc i32 @top(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i64 noundef %k, i32 noundef 4) #11
+  br label %cond.end
+
+cond.false:
+  %call1 = tail call fastcc i32 @top_of_order(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i64 noundef %k, i32 noundef 4) #11
+  br label %cond.end
+
+cond.end:
+  %cond = phi i32 [ %call, %cond.true ], [ %call1, %cond.false ]
+  ret i32 %cond
 }
 
 ; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
 define noundef i32 @tx_search_u8(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
 entry:
-  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 4, i1 noundef false) #10
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 4, i1 noundef false) #11
   ret i32 0
 }
 
 ; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
 define noundef i32 @tx_search_right_u8(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
 entry:
-  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 4, i1 noundef true) #10
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 4, i1 noundef true) #11
   ret i32 0
 }
 
 ; Function Attrs: nounwind
 define range(i32 0, 2) i32 @tx_argsort_u16(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
 entry:
-  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 5, i1 noundef false) #10
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 5, i1 noundef false) #11
   ret i32 %call
 }
 
 ; Function Attrs: nounwind
 define range(i32 0, 2) i32 @tx_argsort_down_u16(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
 entry:
-  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 5, i1 noundef true) #10
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 5, i1 noundef true) #11
   ret i32 %call
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_top_u16(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n, i64 noundef %same, i64 noundef %k) local_unnamed_addr #0 {
+entry:
+  %div = sdiv i64 %n, 8
+  %cmp.not = icmp slt i64 %div, %k
+  br i1 %cmp.not, label %cond.false, label %cond.true
+
+cond.true:
+  %call = tail call fastcc i32 @top(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i64 noundef %k, i32 noundef 5) #11
+  br label %cond.end
+
+cond.false:
+  %call1 = tail call fastcc i32 @top_of_order(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i64 noundef %k, i32 noundef 5) #11
+  br label %cond.end
+
+cond.end:
+  %cond = phi i32 [ %call, %cond.true ], [ %call1, %cond.false ]
+  ret i32 %cond
 }
 
 ; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
 define noundef i32 @tx_search_u16(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
 entry:
-  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 5, i1 noundef false) #10
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 5, i1 noundef false) #11
   ret i32 0
 }
 
 ; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
 define noundef i32 @tx_search_right_u16(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
 entry:
-  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 5, i1 noundef true) #10
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 5, i1 noundef true) #11
   ret i32 0
 }
 
 ; Function Attrs: nounwind
 define range(i32 0, 2) i32 @tx_argsort_u32(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
 entry:
-  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 6, i1 noundef false) #10
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 6, i1 noundef false) #11
   ret i32 %call
 }
 
 ; Function Attrs: nounwind
 define range(i32 0, 2) i32 @tx_argsort_down_u32(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
 entry:
-  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 6, i1 noundef true) #10
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 6, i1 noundef true) #11
   ret i32 %call
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_top_u32(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n, i64 noundef %same, i64 noundef %k) local_unnamed_addr #0 {
+entry:
+  %div = sdiv i64 %n, 8
+  %cmp.not = icmp slt i64 %div, %k
+  br i1 %cmp.not, label %cond.false, label %cond.true
+
+cond.true:
+  %call = tail call fastcc i32 @top(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i64 noundef %k, i32 noundef 6) #11
+  br label %cond.end
+
+cond.false:
+  %call1 = tail call fastcc i32 @top_of_order(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i64 noundef %k, i32 noundef 6) #11
+  br label %cond.end
+
+cond.end:
+  %cond = phi i32 [ %call, %cond.true ], [ %call1, %cond.false ]
+  ret i32 %cond
 }
 
 ; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
 define noundef i32 @tx_search_u32(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
 entry:
-  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 6, i1 noundef false) #10
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 6, i1 noundef false) #11
   ret i32 0
 }
 
 ; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
 define noundef i32 @tx_search_right_u32(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
 entry:
-  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 6, i1 noundef true) #10
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 6, i1 noundef true) #11
   ret i32 0
 }
 
 ; Function Attrs: nounwind
 define range(i32 0, 2) i32 @tx_argsort_u64(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
 entry:
-  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 7, i1 noundef false) #10
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 7, i1 noundef false) #11
   ret i32 %call
 }
 
 ; Function Attrs: nounwind
 define range(i32 0, 2) i32 @tx_argsort_down_u64(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
 entry:
-  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 7, i1 noundef true) #10
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 7, i1 noundef true) #11
   ret i32 %call
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_top_u64(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n, i64 noundef %same, i64 noundef %k) local_unnamed_addr #0 {
+entry:
+  %div = sdiv i64 %n, 8
+  %cmp.not = icmp slt i64 %div, %k
+  br i1 %cmp.not, label %cond.false, label %cond.true
+
+cond.true:
+  %call = tail call fastcc i32 @top(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i64 noundef %k, i32 noundef 7) #11
+  br label %cond.end
+
+cond.false:
+  %call1 = tail call fastcc i32 @top_of_order(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i64 noundef %k, i32 noundef 7) #11
+  br label %cond.end
+
+cond.end:
+  %cond = phi i32 [ %call, %cond.true ], [ %call1, %cond.false ]
+  ret i32 %cond
 }
 
 ; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
 define noundef i32 @tx_search_u64(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
 entry:
-  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 7, i1 noundef false) #10
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 7, i1 noundef false) #11
   ret i32 0
 }
 
 ; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
 define noundef i32 @tx_search_right_u64(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
 entry:
-  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 7, i1 noundef true) #10
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 7, i1 noundef true) #11
   ret i32 0
 }
 
 ; Function Attrs: nounwind
 define range(i32 0, 2) i32 @tx_argsort_f16(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
 entry:
-  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 8, i1 noundef false) #10
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 8, i1 noundef false) #11
   ret i32 %call
 }
 
 ; Function Attrs: nounwind
 define range(i32 0, 2) i32 @tx_argsort_down_f16(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
 entry:
-  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 8, i1 noundef true) #10
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 8, i1 noundef true) #11
   ret i32 %call
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_top_f16(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n, i64 noundef %same, i64 noundef %k) local_unnamed_addr #0 {
+entry:
+  %div = sdiv i64 %n, 8
+  %cmp.not = icmp slt i64 %div, %k
+  br i1 %cmp.not, label %cond.false, label %cond.true
+
+cond.true:
+  %call = tail call fastcc i32 @top(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i64 noundef %k, i32 noundef 8) #11
+  br label %cond.end
+
+cond.false:
+  %call1 = tail call fastcc i32 @top_of_order(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i64 noundef %k, i32 noundef 8) #11
+  br label %cond.end
+
+cond.end:
+  %cond = phi i32 [ %call, %cond.true ], [ %call1, %cond.false ]
+  ret i32 %cond
 }
 
 ; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
 define noundef i32 @tx_search_f16(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
 entry:
-  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 8, i1 noundef false) #10
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 8, i1 noundef false) #11
   ret i32 0
 }
 
 ; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
 define noundef i32 @tx_search_right_f16(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
 entry:
-  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 8, i1 noundef true) #10
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 8, i1 noundef true) #11
   ret i32 0
 }
 
 ; Function Attrs: nounwind
 define range(i32 0, 2) i32 @tx_argsort_bf16(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
 entry:
-  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 9, i1 noundef false) #10
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 9, i1 noundef false) #11
   ret i32 %call
 }
 
 ; Function Attrs: nounwind
 define range(i32 0, 2) i32 @tx_argsort_down_bf16(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
 entry:
-  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 9, i1 noundef true) #10
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 9, i1 noundef true) #11
   ret i32 %call
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_top_bf16(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n, i64 noundef %same, i64 noundef %k) local_unnamed_addr #0 {
+entry:
+  %div = sdiv i64 %n, 8
+  %cmp.not = icmp slt i64 %div, %k
+  br i1 %cmp.not, label %cond.false, label %cond.true
+
+cond.true:
+  %call = tail call fastcc i32 @top(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i64 noundef %k, i32 noundef 9) #11
+  br label %cond.end
+
+cond.false:
+  %call1 = tail call fastcc i32 @top_of_order(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i64 noundef %k, i32 noundef 9) #11
+  br label %cond.end
+
+cond.end:
+  %cond = phi i32 [ %call, %cond.true ], [ %call1, %cond.false ]
+  ret i32 %cond
 }
 
 ; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
 define noundef i32 @tx_search_bf16(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
 entry:
-  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 9, i1 noundef false) #10
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 9, i1 noundef false) #11
   ret i32 0
 }
 
 ; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
 define noundef i32 @tx_search_right_bf16(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
 entry:
-  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 9, i1 noundef true) #10
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 9, i1 noundef true) #11
   ret i32 0
 }
 
 ; Function Attrs: nounwind
 define range(i32 0, 2) i32 @tx_argsort_f32(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
 entry:
-  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 10, i1 noundef false) #10
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 10, i1 noundef false) #11
   ret i32 %call
 }
 
 ; Function Attrs: nounwind
 define range(i32 0, 2) i32 @tx_argsort_down_f32(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
 entry:
-  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 10, i1 noundef true) #10
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 10, i1 noundef true) #11
   ret i32 %call
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_top_f32(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n, i64 noundef %same, i64 noundef %k) local_unnamed_addr #0 {
+entry:
+  %div = sdiv i64 %n, 8
+  %cmp.not = icmp slt i64 %div, %k
+  br i1 %cmp.not, label %cond.false, label %cond.true
+
+cond.true:
+  %call = tail call fastcc i32 @top(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i64 noundef %k, i32 noundef 10) #11
+  br label %cond.end
+
+cond.false:
+  %call1 = tail call fastcc i32 @top_of_order(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i64 noundef %k, i32 noundef 10) #11
+  br label %cond.end
+
+cond.end:
+  %cond = phi i32 [ %call, %cond.true ], [ %call1, %cond.false ]
+  ret i32 %cond
 }
 
 ; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
 define noundef i32 @tx_search_f32(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
 entry:
-  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 10, i1 noundef false) #10
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 10, i1 noundef false) #11
   ret i32 0
 }
 
 ; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
 define noundef i32 @tx_search_right_f32(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
 entry:
-  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 10, i1 noundef true) #10
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 10, i1 noundef true) #11
   ret i32 0
 }
 
 ; Function Attrs: nounwind
 define range(i32 0, 2) i32 @tx_argsort_f64(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
 entry:
-  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 11, i1 noundef false) #10
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 11, i1 noundef false) #11
   ret i32 %call
 }
 
 ; Function Attrs: nounwind
 define range(i32 0, 2) i32 @tx_argsort_down_f64(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
 entry:
-  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 11, i1 noundef true) #10
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 11, i1 noundef true) #11
   ret i32 %call
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_top_f64(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n, i64 noundef %same, i64 noundef %k) local_unnamed_addr #0 {
+entry:
+  %div = sdiv i64 %n, 8
+  %cmp.not = icmp slt i64 %div, %k
+  br i1 %cmp.not, label %cond.false, label %cond.true
+
+cond.true:
+  %call = tail call fastcc i32 @top(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i64 noundef %k, i32 noundef 11) #11
+  br label %cond.end
+
+cond.false:
+  %call1 = tail call fastcc i32 @top_of_order(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i64 noundef %k, i32 noundef 11) #11
+  br label %cond.end
+
+cond.end:
+  %cond = phi i32 [ %call, %cond.true ], [ %call1, %cond.false ]
+  ret i32 %cond
 }
 
 ; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
 define noundef i32 @tx_search_f64(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
 entry:
-  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 11, i1 noundef false) #10
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 11, i1 noundef false) #11
   ret i32 0
 }
 
 ; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
 define noundef i32 @tx_search_right_f64(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
 entry:
-  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 11, i1 noundef true) #10
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 11, i1 noundef true) #11
   ret i32 0
 }
 
 ; Function Attrs: nounwind
 define range(i32 0, 2) i32 @tx_argsort_f8e4m3(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
 entry:
-  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 12, i1 noundef false) #10
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 12, i1 noundef false) #11
   ret i32 %call
 }
 
 ; Function Attrs: nounwind
 define range(i32 0, 2) i32 @tx_argsort_down_f8e4m3(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
 entry:
-  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 12, i1 noundef true) #10
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 12, i1 noundef true) #11
   ret i32 %call
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_top_f8e4m3(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n, i64 noundef %same, i64 noundef %k) local_unnamed_addr #0 {
+entry:
+  %div = sdiv i64 %n, 8
+  %cmp.not = icmp slt i64 %div, %k
+  br i1 %cmp.not, label %cond.false, label %cond.true
+
+cond.true:
+  %call = tail call fastcc i32 @top(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i64 noundef %k, i32 noundef 12) #11
+  br label %cond.end
+
+cond.false:
+  %call1 = tail call fastcc i32 @top_of_order(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i64 noundef %k, i32 noundef 12) #11
+  br label %cond.end
+
+cond.end:
+  %cond = phi i32 [ %call, %cond.true ], [ %call1, %cond.false ]
+  ret i32 %cond
 }
 
 ; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
 define noundef i32 @tx_search_f8e4m3(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
 entry:
-  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 12, i1 noundef false) #10
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 12, i1 noundef false) #11
   ret i32 0
 }
 
 ; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
 define noundef i32 @tx_search_right_f8e4m3(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
 entry:
-  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 12, i1 noundef true) #10
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 12, i1 noundef true) #11
   ret i32 0
 }
 
 ; Function Attrs: nounwind
 define range(i32 0, 2) i32 @tx_argsort_f8e5m2(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
 entry:
-  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 13, i1 noundef false) #10
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 13, i1 noundef false) #11
   ret i32 %call
 }
 
 ; Function Attrs: nounwind
 define range(i32 0, 2) i32 @tx_argsort_down_f8e5m2(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n) local_unnamed_addr #0 {
 entry:
-  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 13, i1 noundef true) #10
+  %call = tail call fastcc i32 @argsort(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i32 noundef 13, i1 noundef true) #11
   ret i32 %call
+}
+
+; Function Attrs: nounwind
+define range(i32 0, 2) i32 @tx_top_f8e5m2(ptr nocapture noundef readonly %x, ptr nocapture noundef writeonly %p, i64 noundef %rows, i64 noundef %n, i64 noundef %same, i64 noundef %k) local_unnamed_addr #0 {
+entry:
+  %div = sdiv i64 %n, 8
+  %cmp.not = icmp slt i64 %div, %k
+  br i1 %cmp.not, label %cond.false, label %cond.true
+
+cond.true:
+  %call = tail call fastcc i32 @top(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i64 noundef %k, i32 noundef 13) #11
+  br label %cond.end
+
+cond.false:
+  %call1 = tail call fastcc i32 @top_of_order(ptr noundef %x, ptr noundef %p, i64 noundef %rows, i64 noundef %n, i64 noundef %k, i32 noundef 13) #11
+  br label %cond.end
+
+cond.end:
+  %cond = phi i32 [ %call, %cond.true ], [ %call1, %cond.false ]
+  ret i32 %cond
 }
 
 ; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
 define noundef i32 @tx_search_f8e5m2(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
 entry:
-  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 13, i1 noundef false) #10
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 13, i1 noundef false) #11
   ret i32 0
 }
 
 ; Function Attrs: nofree norecurse nosync nounwind memory(argmem: readwrite)
 define noundef i32 @tx_search_right_f8e5m2(ptr nocapture noundef readonly %a, ptr nocapture noundef readonly %v, ptr nocapture noundef writeonly %p, i64 noundef %n, i64 noundef %m) local_unnamed_addr #2 {
 entry:
-  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 13, i1 noundef true) #10
+  tail call fastcc void @search(ptr noundef %a, i64 noundef %n, ptr noundef %v, ptr noundef %p, i64 noundef %m, i32 noundef 13, i1 noundef true) #11
   ret i32 0
 }
 
@@ -561,7 +1025,7 @@ entry:
 define internal fastcc range(i32 0, 2) i32 @argsort_pairs(ptr nocapture noundef readonly %data, ptr nocapture noundef writeonly %places, i64 noundef %rows, i64 noundef %n, i32 noundef %type, i32 noundef %flip) unnamed_addr #1 {
 entry:
   %mul1 = shl nuw nsw i64 %n, 4
-  %call = tail call ptr @tx_alloc(i64 noundef %mul1) #11
+  %call = tail call ptr @tx_alloc(i64 noundef %mul1) #12
   %tobool.not = icmp eq ptr %call, null
   br i1 %tobool.not, label %cleanup, label %for.cond.preheader
 
@@ -578,13 +1042,13 @@ for.body.lr.ph:
   br label %for.body
 
 for.cond.cleanup:
-  tail call void @tx_free(ptr noundef nonnull %call) #11
+  tail call void @tx_free(ptr noundef nonnull %call) #12
   br label %cleanup
 
 for.body:
   %row.035 = phi i64 [ 0, %for.body.lr.ph ], [ %inc13, %for.cond.cleanup7 ]
   %mul2 = mul i64 %row.035, %n
-  tail call fastcc void @pair_all(ptr noundef %data, i64 noundef %mul2, ptr noundef nonnull %call, i64 noundef %n, i32 noundef %type, i32 noundef %flip) #10
+  tail call fastcc void @pair_all(ptr noundef %data, i64 noundef %mul2, ptr noundef nonnull %call, i64 noundef %n, i32 noundef %type, i32 noundef %flip) #11
   br i1 %0, label %switch.lookup, label %bytes_of.exit
 
 switch.lookup:
@@ -593,7 +1057,7 @@ switch.lookup:
 
 bytes_of.exit:
   %retval.0.i = phi i32 [ %switch.load, %switch.lookup ], [ 8, %for.body ]
-  %call4 = tail call fastcc ptr @ordered_pairs(ptr noundef nonnull %call, ptr noundef %add.ptr, i64 noundef %n, i32 noundef %retval.0.i) #10
+  %call4 = tail call fastcc ptr @ordered_pairs(ptr noundef nonnull %call, ptr noundef %add.ptr, i64 noundef %n, i32 noundef %retval.0.i) #11
   br i1 %cmp632, label %for.body8.lr.ph, label %for.cond.cleanup7
 
 for.body8.lr.ph:
@@ -882,7 +1346,7 @@ for.body:
   %items.addr.021 = phi ptr [ %items, %for.body.preheader ], [ %spec.select13, %scatter_by_digit.exit ]
   %others.addr.020 = phi ptr [ %others, %for.body.preheader ], [ %spec.select, %scatter_by_digit.exit ]
   %mul = shl i64 %indvars.iv, 3
-  call void @llvm.lifetime.start.p0(i64 2048, ptr nonnull %starts.i) #12
+  call void @llvm.lifetime.start.p0(i64 2048, ptr nonnull %starts.i) #13
   call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(2048) %starts.i, i8 0, i64 2048, i1 false)
   %sh_prom.i = and i64 %mul, 4294967288
   br label %for.body.i14
@@ -940,7 +1404,7 @@ for.body24.i:
 scatter_by_digit.exit:
   %spec.select13 = phi ptr [ %items.addr.021, %for.cond.cleanup.i ], [ %others.addr.020, %for.body24.i ]
   %spec.select = phi ptr [ %others.addr.020, %for.cond.cleanup.i ], [ %items.addr.021, %for.body24.i ]
-  call void @llvm.lifetime.end.p0(i64 2048, ptr nonnull %starts.i) #12
+  call void @llvm.lifetime.end.p0(i64 2048, ptr nonnull %starts.i) #13
   %indvars.iv.next = add nuw nsw i64 %indvars.iv, 1
   %exitcond.not = icmp eq i64 %indvars.iv.next, %wide.trip.count
   br i1 %exitcond.not, label %return, label %for.body
@@ -1002,7 +1466,7 @@ key_of_float.exit:
 for.body12:
   %k7.042 = phi i64 [ %inc23, %for.body12 ], [ 0, %for.cond8.preheader ]
   %add = add i64 %k7.042, %first
-  %call13 = tail call fastcc i64 @key_of(ptr noundef %data, i64 noundef %add, i32 noundef %type) #10
+  %call13 = tail call fastcc i64 @key_of(ptr noundef %data, i64 noundef %add, i32 noundef %type) #11
   %conv14 = trunc i64 %call13 to i32
   %xor15 = xor i32 %conv14, %flip
   %conv16 = zext i32 %xor15 to i64
@@ -1023,7 +1487,7 @@ for.end24:
 define internal fastcc ptr @ordered_pairs(ptr noundef %pairs, ptr noundef %others, i64 noundef %n, i32 noundef %bytes) unnamed_addr #8 {
 entry:
   %starts = alloca [4 x [256 x i32]], align 4
-  call void @llvm.lifetime.start.p0(i64 4096, ptr nonnull %starts) #12
+  call void @llvm.lifetime.start.p0(i64 4096, ptr nonnull %starts) #13
   call void @llvm.memset.p0.i64(ptr noundef nonnull align 4 dereferenceable(4096) %starts, i8 0, i64 4096, i1 false)
   %cmp = icmp slt i64 %n, 33
   br i1 %cmp, label %if.then, label %for.body
@@ -1150,12 +1614,249 @@ cleanup:
 
 cleanup70:
   %retval.0 = phi ptr [ %pairs, %if.then ], [ %pairs, %for.cond16.preheader ], [ %pairs, %for.end.i ], [ %pairs.addr.1, %cleanup ]
-  call void @llvm.lifetime.end.p0(i64 4096, ptr nonnull %starts) #12
+  call void @llvm.lifetime.end.p0(i64 4096, ptr nonnull %starts) #13
   ret ptr %retval.0
 }
 
 ; Function Attrs: mustprogress nocallback nofree nounwind willreturn memory(argmem: write)
 declare void @llvm.memset.p0.i64(ptr nocapture writeonly, i8, i64, i1 immarg) #9
+
+; Function Attrs: nofree noinline norecurse nosync nounwind memory(argmem: readwrite)
+define internal fastcc void @take_largest(ptr nocapture noundef %heap, i64 noundef %k, ptr nocapture noundef readonly %data, i64 noundef %first, i64 noundef %n, i32 noundef %type) unnamed_addr #3 {
+entry:
+  %cmp83 = icmp sgt i64 %k, 0
+  br i1 %cmp83, label %for.body, label %for.cond.cleanup
+
+for.cond.cleanup:
+  %cmp385.not = icmp ult i64 %k, 2
+  br i1 %cmp385.not, label %for.cond.cleanup4, label %for.body5.preheader
+
+for.body5.preheader:
+  %div78 = lshr i64 %k, 1
+  br label %for.body5
+
+for.body:
+  %at.084 = phi i64 [ %inc, %for.body ], [ 0, %entry ]
+  %arrayidx = getelementptr %struct.Item, ptr %heap, i64 %at.084
+  %add = add i64 %at.084, %first
+  %call = tail call fastcc i64 @key_of(ptr noundef %data, i64 noundef %add, i32 noundef %type) #11
+  %not = xor i64 %call, -1
+  store i64 %not, ptr %arrayidx, align 8
+  %.compoundliteral.sroa.2.0.arrayidx.sroa_idx = getelementptr inbounds i8, ptr %arrayidx, i64 8
+  store i64 %at.084, ptr %.compoundliteral.sroa.2.0.arrayidx.sroa_idx, align 8
+  %inc = add nuw nsw i64 %at.084, 1
+  %exitcond.not = icmp eq i64 %inc, %k
+  br i1 %exitcond.not, label %for.cond.cleanup, label %for.body
+
+for.cond.cleanup4:
+  %add.ptr = getelementptr float, ptr %data, i64 %first
+  %cmp1091 = icmp slt i64 %k, %n
+  br i1 %cmp1091, label %for.body12.lr.ph, label %for.cond.cleanup11
+
+for.body12.lr.ph:
+  %cmp13 = icmp ne i32 %type, 10
+  %place19 = getelementptr inbounds i8, ptr %heap, i64 8
+  %cmp45.i.i = icmp sgt i64 %k, 1
+  br label %for.body12
+
+for.body5:
+  %at1.0.in86 = phi i64 [ %at1.0, %sink.exit ], [ %div78, %for.body5.preheader ]
+  %at1.0 = add nsw i64 %at1.0.in86, -1
+  %arrayidx.i = getelementptr %struct.Item, ptr %heap, i64 %at1.0
+  %item.sroa.0.0.copyload.i = load i64, ptr %arrayidx.i, align 8
+  %item.sroa.5.0.arrayidx.sroa_idx.i = getelementptr inbounds i8, ptr %arrayidx.i, i64 8
+  %item.sroa.5.0.copyload.i = load i64, ptr %item.sroa.5.0.arrayidx.sroa_idx.i, align 8
+  %mul43.i = shl nuw i64 %at1.0, 1
+  %add44.i = or disjoint i64 %mul43.i, 1
+  %cmp45.i = icmp slt i64 %add44.i, %k
+  br i1 %cmp45.i, label %for.body.i, label %sink.exit
+
+for.body.i:
+  %add48.i = phi i64 [ %add.i, %if.end.i ], [ %add44.i, %for.body5 ]
+  %mul47.i = phi i64 [ %mul.i, %if.end.i ], [ %mul43.i, %for.body5 ]
+  %at.addr.046.i = phi i64 [ %add6.i, %if.end.i ], [ %at1.0, %for.body5 ]
+  %add1.i = add nsw i64 %mul47.i, 2
+  %cmp2.i = icmp slt i64 %add1.i, %k
+  br i1 %cmp2.i, label %land.rhs.i, label %land.end.i
+
+land.rhs.i:
+  %arrayidx4.i = getelementptr %struct.Item, ptr %heap, i64 %add1.i
+  %arrayidx5.i = getelementptr %struct.Item, ptr %heap, i64 %add48.i
+  %.unpack.i = load i64, ptr %arrayidx4.i, align 8
+  %.unpack32.i = load i64, ptr %arrayidx5.i, align 8
+  %cmp.i.i = icmp ugt i64 %.unpack.i, %.unpack32.i
+  br i1 %cmp.i.i, label %land.end.i, label %lor.rhs.i.i
+
+lor.rhs.i.i:
+  %.elt33.i = getelementptr inbounds i8, ptr %arrayidx5.i, i64 8
+  %.unpack34.i = load i64, ptr %.elt33.i, align 8
+  %.elt30.i = getelementptr inbounds i8, ptr %arrayidx4.i, i64 8
+  %.unpack31.i = load i64, ptr %.elt30.i, align 8
+  %cmp4.i.i = icmp eq i64 %.unpack.i, %.unpack32.i
+  %cmp6.i.i = icmp sgt i64 %.unpack31.i, %.unpack34.i
+  %0 = select i1 %cmp4.i.i, i1 %cmp6.i.i, i1 false
+  br label %land.end.i
+
+land.end.i:
+  %1 = phi i1 [ false, %for.body.i ], [ true, %land.rhs.i ], [ %0, %lor.rhs.i.i ]
+  %conv.i = zext i1 %1 to i64
+  %add6.i = add i64 %add48.i, %conv.i
+  %arrayidx7.i = getelementptr %struct.Item, ptr %heap, i64 %add6.i
+  %.unpack35.i = load i64, ptr %arrayidx7.i, align 8
+  %cmp.i38.i = icmp ugt i64 %.unpack35.i, %item.sroa.0.0.copyload.i
+  br i1 %cmp.i38.i, label %if.end.i, label %is_behind.exit42.i
+
+is_behind.exit42.i:
+  %.elt36.i = getelementptr inbounds i8, ptr %arrayidx7.i, i64 8
+  %.unpack37.i = load i64, ptr %.elt36.i, align 8
+  %cmp4.i40.i = icmp eq i64 %.unpack35.i, %item.sroa.0.0.copyload.i
+  %cmp6.i41.i = icmp sgt i64 %.unpack37.i, %item.sroa.5.0.copyload.i
+  %2 = select i1 %cmp4.i40.i, i1 %cmp6.i41.i, i1 false
+  br i1 %2, label %if.end.i, label %sink.exit
+
+if.end.i:
+  %arrayidx9.i = getelementptr %struct.Item, ptr %heap, i64 %at.addr.046.i
+  tail call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %arrayidx9.i, ptr noundef nonnull align 8 dereferenceable(16) %arrayidx7.i, i64 16, i1 false)
+  %mul.i = shl i64 %add6.i, 1
+  %add.i = or disjoint i64 %mul.i, 1
+  %cmp.i = icmp slt i64 %add.i, %k
+  br i1 %cmp.i, label %for.body.i, label %sink.exit
+
+sink.exit:
+  %at.addr.0.lcssa.i = phi i64 [ %at1.0, %for.body5 ], [ %add6.i, %if.end.i ], [ %at.addr.046.i, %is_behind.exit42.i ]
+  %arrayidx11.i = getelementptr %struct.Item, ptr %heap, i64 %at.addr.0.lcssa.i
+  store i64 %item.sroa.0.0.copyload.i, ptr %arrayidx11.i, align 8
+  %item.sroa.5.0.arrayidx11.sroa_idx.i = getelementptr inbounds i8, ptr %arrayidx11.i, i64 8
+  store i64 %item.sroa.5.0.copyload.i, ptr %item.sroa.5.0.arrayidx11.sroa_idx.i, align 8
+  %cmp3 = icmp sgt i64 %at1.0.in86, 1
+  br i1 %cmp3, label %for.body5, label %for.cond.cleanup4
+
+for.cond.cleanup11:
+  ret void
+
+for.body12:
+  %at8.092 = phi i64 [ %k, %for.body12.lr.ph ], [ %at8.0.be, %for.cond9.backedge ]
+  %add14 = add i64 %at8.092, 16
+  %cmp15.not = icmp sgt i64 %add14, %n
+  %or.cond = or i1 %cmp13, %cmp15.not
+  br i1 %or.cond, label %if.end, label %land.lhs.true16
+
+land.lhs.true16:
+  %add.ptr17 = getelementptr float, ptr %add.ptr, i64 %at8.092
+  %3 = load i64, ptr %place19, align 8
+  %arrayidx20 = getelementptr float, ptr %add.ptr, i64 %3
+  %4 = load float, ptr %arrayidx20, align 4
+  %chunk.0.copyload.i = load <16 x float>, ptr %add.ptr17, align 4
+  %splat.splatinsert.i = insertelement <16 x float> poison, float %4, i64 0
+  %splat.splat.i = shufflevector <16 x float> %splat.splatinsert.i, <16 x float> poison, <16 x i32> zeroinitializer
+  %5 = fcmp ugt <16 x float> %chunk.0.copyload.i, %splat.splat.i
+  %6 = bitcast <16 x i1> %5 to i16
+  %7 = icmp eq i16 %6, 0
+  br i1 %7, label %for.cond9.backedge, label %if.end
+
+for.cond9.backedge:
+  %at8.0.be = phi i64 [ %add14, %land.lhs.true16 ], [ %at8.092, %if.end ], [ %cond, %for.inc38 ]
+  %cmp10 = icmp slt i64 %at8.0.be, %n
+  br i1 %cmp10, label %for.body12, label %for.cond.cleanup11
+
+if.end:
+  %cond = tail call i64 @llvm.smin.i64(i64 %add14, i64 %n)
+  %cmp2787 = icmp slt i64 %at8.092, %cond
+  br i1 %cmp2787, label %for.body29, label %for.cond9.backedge
+
+for.body29:
+  %at8.188 = phi i64 [ %inc39, %for.inc38 ], [ %at8.092, %if.end ]
+  br i1 %cmp13, label %if.then36, label %lor.lhs.false
+
+lor.lhs.false:
+  %arrayidx31 = getelementptr float, ptr %add.ptr, i64 %at8.188
+  %8 = load float, ptr %arrayidx31, align 4
+  %9 = load i64, ptr %place19, align 8
+  %arrayidx34 = getelementptr float, ptr %add.ptr, i64 %9
+  %10 = load float, ptr %arrayidx34, align 4
+  %cmp35 = fcmp ugt float %8, %10
+  br i1 %cmp35, label %if.then36, label %for.inc38
+
+if.then36:
+  %add.i79 = add i64 %at8.188, %first
+  %call.i = tail call fastcc i64 @key_of(ptr noundef readonly %data, i64 noundef %add.i79, i32 noundef %type) #11
+  %not.i = xor i64 %call.i, -1
+  %11 = load i64, ptr %heap, align 8
+  %cmp.i80 = icmp ugt i64 %11, %not.i
+  br i1 %cmp.i80, label %if.then.i, label %for.inc38
+
+if.then.i:
+  store i64 %not.i, ptr %heap, align 8
+  store i64 %at8.188, ptr %place19, align 8
+  br i1 %cmp45.i.i, label %for.body.i.i, label %sink.exit.i
+
+for.body.i.i:
+  %add48.i.i = phi i64 [ %add.i.i, %if.end.i.i ], [ 1, %if.then.i ]
+  %mul47.i.i = phi i64 [ %mul.i.i, %if.end.i.i ], [ 0, %if.then.i ]
+  %at.addr.046.i.i = phi i64 [ %add6.i.i, %if.end.i.i ], [ 0, %if.then.i ]
+  %add1.i.i = add nsw i64 %mul47.i.i, 2
+  %cmp2.i.i = icmp slt i64 %add1.i.i, %k
+  br i1 %cmp2.i.i, label %land.rhs.i.i, label %land.end.i.i
+
+land.rhs.i.i:
+  %arrayidx4.i.i = getelementptr %struct.Item, ptr %heap, i64 %add1.i.i
+  %arrayidx5.i.i = getelementptr %struct.Item, ptr %heap, i64 %add48.i.i
+  %.unpack.i.i = load i64, ptr %arrayidx4.i.i, align 8
+  %.unpack32.i.i = load i64, ptr %arrayidx5.i.i, align 8
+  %cmp.i.i.i = icmp ugt i64 %.unpack.i.i, %.unpack32.i.i
+  br i1 %cmp.i.i.i, label %land.end.i.i, label %lor.rhs.i.i.i
+
+lor.rhs.i.i.i:
+  %.elt33.i.i = getelementptr inbounds i8, ptr %arrayidx5.i.i, i64 8
+  %.unpack34.i.i = load i64, ptr %.elt33.i.i, align 8
+  %.elt30.i.i = getelementptr inbounds i8, ptr %arrayidx4.i.i, i64 8
+  %.unpack31.i.i = load i64, ptr %.elt30.i.i, align 8
+  %cmp4.i.i.i = icmp eq i64 %.unpack.i.i, %.unpack32.i.i
+  %cmp6.i.i.i = icmp sgt i64 %.unpack31.i.i, %.unpack34.i.i
+  %12 = select i1 %cmp4.i.i.i, i1 %cmp6.i.i.i, i1 false
+  br label %land.end.i.i
+
+land.end.i.i:
+  %13 = phi i1 [ false, %for.body.i.i ], [ true, %land.rhs.i.i ], [ %12, %lor.rhs.i.i.i ]
+  %conv.i.i = zext i1 %13 to i64
+  %add6.i.i = add i64 %add48.i.i, %conv.i.i
+  %arrayidx7.i.i = getelementptr %struct.Item, ptr %heap, i64 %add6.i.i
+  %.unpack35.i.i = load i64, ptr %arrayidx7.i.i, align 8
+  %cmp.i38.i.i = icmp ugt i64 %.unpack35.i.i, %not.i
+  br i1 %cmp.i38.i.i, label %if.end.i.i, label %is_behind.exit42.i.i
+
+is_behind.exit42.i.i:
+  %.elt36.i.i = getelementptr inbounds i8, ptr %arrayidx7.i.i, i64 8
+  %.unpack37.i.i = load i64, ptr %.elt36.i.i, align 8
+  %cmp4.i40.i.i = icmp eq i64 %.unpack35.i.i, %not.i
+  %cmp6.i41.i.i = icmp sgt i64 %.unpack37.i.i, %at8.188
+  %14 = select i1 %cmp4.i40.i.i, i1 %cmp6.i41.i.i, i1 false
+  br i1 %14, label %if.end.i.i, label %sink.exit.i
+
+if.end.i.i:
+  %arrayidx9.i.i = getelementptr %struct.Item, ptr %heap, i64 %at.addr.046.i.i
+  tail call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %arrayidx9.i.i, ptr noundef nonnull align 8 dereferenceable(16) %arrayidx7.i.i, i64 16, i1 false)
+  %mul.i.i = shl i64 %add6.i.i, 1
+  %add.i.i = or disjoint i64 %mul.i.i, 1
+  %cmp.i.i82 = icmp slt i64 %add.i.i, %k
+  br i1 %cmp.i.i82, label %for.body.i.i, label %sink.exit.i
+
+sink.exit.i:
+  %at.addr.0.lcssa.i.i = phi i64 [ 0, %if.then.i ], [ %at.addr.046.i.i, %is_behind.exit42.i.i ], [ %add6.i.i, %if.end.i.i ]
+  %arrayidx11.i.i = getelementptr %struct.Item, ptr %heap, i64 %at.addr.0.lcssa.i.i
+  store i64 %not.i, ptr %arrayidx11.i.i, align 8
+  %item.sroa.5.0.arrayidx11.sroa_idx.i.i = getelementptr inbounds i8, ptr %arrayidx11.i.i, i64 8
+  store i64 %at8.188, ptr %item.sroa.5.0.arrayidx11.sroa_idx.i.i, align 8
+  br label %for.inc38
+
+for.inc38:
+  %inc39 = add nsw i64 %at8.188, 1
+  %exitcond93.not = icmp eq i64 %inc39, %cond
+  br i1 %exitcond93.not, label %for.cond9.backedge, label %for.body29
+}
+
+; Function Attrs: nocallback nofree nosync nounwind speculatable willreturn memory(none)
+declare i64 @llvm.smin.i64(i64, i64) #10
 
 attributes #0 = { nounwind "no-builtins" }
 attributes #1 = { noinline nounwind "no-builtins" }
@@ -1167,6 +1868,7 @@ attributes #6 = { mustprogress nofree noinline norecurse nosync nounwind willret
 attributes #7 = { mustprogress nocallback nofree nounwind willreturn memory(argmem: readwrite) }
 attributes #8 = { nofree noinline norecurse nosync nounwind memory(readwrite, inaccessiblemem: none) "no-builtins" }
 attributes #9 = { mustprogress nocallback nofree nounwind willreturn memory(argmem: write) }
-attributes #10 = { nobuiltin "no-builtins" }
-attributes #11 = { nobuiltin nounwind "no-builtins" }
-attributes #12 = { nounwind }
+attributes #10 = { nocallback nofree nosync nounwind speculatable willreturn memory(none) }
+attributes #11 = { nobuiltin "no-builtins" }
+attributes #12 = { nobuiltin nounwind "no-builtins" }
+attributes #13 = { nounwind }

@@ -1,6 +1,6 @@
 ; tensors.c for x86_64: written by scripts/native.py, not to be edited.
 ; clang 19.1.7 -std=c11 -ffreestanding -O2 -Wall -Wextra -Werror -Wno-unused-function -fwrapv -fno-strict-aliasing -fno-vectorize -fno-slp-vectorize -fno-unroll-loops -fPIC -fno-stack-protector -fno-asynchronous-unwind-tables -fomit-frame-pointer -fno-discard-value-names
-; sources e76e57a3f5d08d8ae4af5dbb70297aa57b88d25225c2c30b16351bc58bcb95b8
+; sources b5133188e8995797907528d974ce715982e2d09427688d861bfacb0bd29928a2
 source_filename = "tensors/tensors.c"
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 target triple = "x86_64-unknown-linux-gnu"
