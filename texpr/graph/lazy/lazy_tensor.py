@@ -425,7 +425,7 @@ class Tensor(TensorValues, InPlaceOperators):
                 ):
                     return found
                 return self._part(key, part)
-            if (places := _places(key)) is not None:
+            if (self.spec or self.own_spec()) and (places := _places(key)) is not None:
                 array_functions.check_places(places.numpy(), self.shape)
                 return self.recorded_call(array_functions.select, (places,), {})
             # How many elements a mask chooses is known once it is computed; so is whether places are
