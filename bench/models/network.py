@@ -32,3 +32,8 @@ class Network:
         if self.words:
             return rng.integers(0, self.words, (batch, *self.shape))
         return rng.standard_normal((batch, *self.shape), dtype=np.float32)
+
+
+def of_images(make: Callable[[str], Callable[[], Any]], *names: str) -> tuple[Network, ...]:
+    """Networks of images of 224 by 224 pixels, which `make` makes by their names."""
+    return tuple(Network(name, IMAGE, make(name)) for name in names)

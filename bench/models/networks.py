@@ -6,22 +6,20 @@ from pathlib import Path
 from typing import Any
 
 from bench.models.makers import fill, torchvision_model, transformer, unet
-from bench.models.network import IMAGE, Network
+from bench.models.network import Network, of_images
 from bench.models.wider import WIDER
 
 PAGE = (
-    *(
-        Network(name, IMAGE, torchvision_model(name))
-        for name in (
-            "resnet18",
-            "resnet50",
-            "mobilenet_v2",
-            "mobilenet_v3_small",
-            "efficientnet_b0",
-            "squeezenet1_1",
-            "shufflenet_v2_x1_0",
-            "convnext_tiny",
-        )
+    *of_images(
+        torchvision_model,
+        "resnet18",
+        "resnet50",
+        "mobilenet_v2",
+        "mobilenet_v3_small",
+        "efficientnet_b0",
+        "squeezenet1_1",
+        "shufflenet_v2_x1_0",
+        "convnext_tiny",
     ),
     Network("inception_v3", (3, 299, 299), torchvision_model("inception_v3", init_weights=False)),
     Network("unet", (3, 128, 128), unet),

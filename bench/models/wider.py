@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from bench.models.makers import timm_model, torchvision_model, transformer
-from bench.models.network import IMAGE, Network
+from bench.models.network import IMAGE, Network, of_images
 
 TORCHVISION = (
-    *(
-        Network(name, IMAGE, torchvision_model(name))
-        for name in (
-            "alexnet",
-            "vgg11_bn",
-            "densenet121",
-            "mnasnet1_0",
-            "mobilenet_v3_large",
-            "regnet_y_400mf",
-            "regnet_x_1_6gf",
-            "resnext50_32x4d",
-            "efficientnet_v2_s",
-            "swin_t",
-            "vit_b_32",
-            "maxvit_t",
-        )
+    *of_images(
+        torchvision_model,
+        "alexnet",
+        "vgg11_bn",
+        "densenet121",
+        "mnasnet1_0",
+        "mobilenet_v3_large",
+        "regnet_y_400mf",
+        "regnet_x_1_6gf",
+        "resnext50_32x4d",
+        "efficientnet_v2_s",
+        "swin_t",
+        "vit_b_32",
+        "maxvit_t",
     ),
     Network("googlenet", IMAGE, torchvision_model("googlenet", init_weights=False)),
     Network("r3d_18", (3, 8, 64, 64), torchvision_model("video.r3d_18")),
@@ -31,34 +29,32 @@ TORCHVISION = (
     ),
 )
 TIMM = (
-    *(
-        Network(name, IMAGE, timm_model(name))
-        for name in (
-            "mixer_s16_224",
-            "deit_tiny_patch16_224",
-            "resmlp_12_224",
-            "gmlp_ti16_224",
-            "repvgg_a0",
-            "ghostnet_100",
-            "mobilevit_xxs",
-            "edgenext_x_small",
-            "poolformer_s12",
-            "efficientformer_l1",
-            "xcit_nano_12_p16_224",
-            "convmixer_768_32",
-            "hrnet_w18_small",
-            "dla34",
-            "res2net50_14w_8s",
-            "mixnet_s",
-            "dpn68",
-            "cspresnet50",
-            "eca_nfnet_l0",
-            "pvt_v2_b0",
-            "coat_tiny",
-            "levit_128s",
-            "fastvit_t8",
-            "selecsls42b",
-        )
+    *of_images(
+        timm_model,
+        "mixer_s16_224",
+        "deit_tiny_patch16_224",
+        "resmlp_12_224",
+        "gmlp_ti16_224",
+        "repvgg_a0",
+        "ghostnet_100",
+        "mobilevit_xxs",
+        "edgenext_x_small",
+        "poolformer_s12",
+        "efficientformer_l1",
+        "xcit_nano_12_p16_224",
+        "convmixer_768_32",
+        "hrnet_w18_small",
+        "dla34",
+        "res2net50_14w_8s",
+        "mixnet_s",
+        "dpn68",
+        "cspresnet50",
+        "eca_nfnet_l0",
+        "pvt_v2_b0",
+        "coat_tiny",
+        "levit_128s",
+        "fastvit_t8",
+        "selecsls42b",
     ),
     Network("botnet26t_256", (3, 256, 256), timm_model("botnet26t_256")),
 )
