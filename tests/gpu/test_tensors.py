@@ -32,6 +32,26 @@ def there(array: Any, **options: Any) -> tx.Tensor:
     return tx.tensor(array, device=DEVICE, **options)
 
 
+@pytest.mark.parametrize(
+    "places", [np.array([2, -1]), tx.tensor([2, -1]), [2, -1]], ids=["array", "tensor", "list"]
+)
+def test_rows_at_places_that_lie_on_the_host(places: Any):
+    found = there(A)[places]
+    assert found.device == NAME
+    np.testing.assert_array_equal(found.numpy(), A[[2, -1]])
+    with pytest.raises(CallError, match="index 9 is out of bounds"):
+        there(A)[np.array([9])]
+
+
+def test_assignment_of_values_that_lie_elsewhere():
+    x, y = there(A), tx.tensor(A)
+    x[...] = there(A * 2)
+    y[1] = tx.tensor(A[0])
+    y[...] = y * 2
+    np.testing.assert_array_equal(x.numpy(), A * 2)
+    np.testing.assert_array_equal(y.numpy(), np.stack([A[0], A[0], *A[2:]]) * 2)
+
+
 def test_what_is_computed_is_equal():
     def f(x: tx.Tensor, y: tx.Tensor) -> tx.Tensor:
         return ((x @ y).relu() * 2 + np.float32(1)).sum(axis=0)

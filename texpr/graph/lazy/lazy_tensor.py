@@ -425,9 +425,10 @@ class Tensor(TensorValues, InPlaceOperators):
                 ):
                     return found
                 return self._part(key, part)
-            if (self.spec or self.own_spec()) and (places := _places(key)) is not None:
+            if (places := _places(key)) is not None:
                 array_functions.check_places(places.numpy(), self.shape)
-                return self.recorded_call(array_functions.select, (places,), {})
+                there = places if places.device == self.device else places.to(self.device)
+                return self.recorded_call(array_functions.select, (there,), {})
             # How many elements a mask chooses is known once it is computed; so is whether places are
             # in bounds.
             known = tuple(
@@ -484,14 +485,15 @@ class Tensor(TensorValues, InPlaceOperators):
 
 
 def _places(key: object) -> Tensor | None:
-    """A key of integers alone as a tensor on the host; None of any other key."""
+    """A key of integers alone as a tensor; None of any other key."""
+    if type(key) is list and key and all([type(k) is int for k in key]):
+        key = np.asarray(key)
     if type(key) is np.ndarray and key.ndim and key.dtype.kind in "iu":
         from texpr.graph.lazy.making import tensor
 
         return tensor(key, device=gpu.HOST)
-    if type(key) is not Tensor or not key.dtype.is_int or not key.shape:
-        return None
-    return key if type(key.realize().value) is np.ndarray else None
+    is_places = type(key) is Tensor and key.dtype.is_int and key.shape
+    return key if is_places else None  # type: ignore[return-value]
 
 
 def apply_program(
